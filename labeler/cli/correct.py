@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show_result
-from labeler.evaluation.correct import corrections_of, files_of_correction
-from labeler.evaluation.inputs import qrels_and_runs
+from labeler.evaluation.correct import corrections_of, qrels_of_both
+from labeler.evaluation.inputs import files_or_collection, qrels_and_runs
 from labeler.evaluation.options import CorrectionOptions
 from labeler.evaluation.power import PowerOptions
 from labeler.evaluation.power import power as planned
@@ -35,7 +36,10 @@ def correct(
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
     name_unread_runs(*paths)
-    show_result(corrections_of(*files_of_correction(paths, human, assessor), options), to)
+    names = {"human": human, "assessor": assessor}
+    example = "labeler correct HUMAN.qrels LLM.qrels RUN..."
+    both, runs = files_or_collection(paths, names, partial(qrels_of_both, **names), example)
+    show_result(corrections_of(*both, runs, options), to)
 
 
 def power(

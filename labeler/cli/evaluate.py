@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from labeler.cli.options import GATES, Destination, argument
 from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.screen import note, progress
-from labeler.collection.layout import Collection
-from labeler.collection.user_files import collection_qrels, run_paths, runs_named
+from labeler.collection.user_files import collection_qrels
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.options import option
@@ -24,6 +23,7 @@ if TYPE_CHECKING:  # what takes long to load is loaded once all files are found 
     from labeler.evaluation.gates import ScoreGate
 
 TABLES = "Tables"
+EXAMPLE = "labeler evaluate QRELS RUN..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def command(
     tables.check_one(by, to.form)
     from labeler.evaluation.evaluate import report_on  # takes long to load
     from labeler.evaluation.gates import outcome_of
-    from labeler.evaluation.inputs import runs_from
+    from labeler.evaluation.inputs import files_or_collection, runs_from
 
     held = gates.read()
     groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
@@ -130,8 +130,13 @@ def command(
         progress=progress,
     )
     named_by = "require" if gates.require else "require_low"
+
+    def qrels_of(folder: Path) -> list[Path]:
+        with about("qrels"):
+            return [collection_qrels(folder, qrels)]
+
     with about(named_by, "by") if groups and not by else nullcontext():
-        file, runs = _sources(paths, qrels)
+        (file,), runs = files_or_collection(paths, {"qrels": qrels}, qrels_of, EXAMPLE)
         report = report_on(file, runs_from(runs, file), asked_for)
     if held:
         from labeler.evaluation.gates import check_groups
@@ -161,24 +166,6 @@ def _show_reuse(folder: Path, qrels: str | None, measure: str, to: Destination) 
         name = collection_qrels(folder, qrels).stem
     with about("measures", "measure"):
         show_result(reuse(folder, name, measure), to)
-
-
-def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
-    """Qrels and runs: files, or those of a collection."""
-
-    first, runs = paths[0], paths[1:]
-    if first.is_dir():
-        with about("qrels"):
-            path = collection_qrels(first, name)
-        return path, runs_named(first, runs) if runs else Collection(first)
-    if name is not None:
-        raise Misuse(
-            f"this chooses among the qrels of a collection, and {first} is no folder",
-            parameter="qrels",
-        )
-    if not runs:
-        raise Misuse(f"no run to score against {first}; as in: labeler evaluate QRELS RUN...")
-    return first, run_paths(runs)
 
 
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:

@@ -22,7 +22,7 @@ from labeler.collection_report.figures import (
     AgreementWithPeople,
     FarPair,
 )
-from labeler.collection_report.private import Private
+from labeler.report.private import Private
 from labeler.data import Document, Pair
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import short

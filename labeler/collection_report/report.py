@@ -19,7 +19,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.page import fitting_page, summary_text
-from labeler.collection_report.private import Private
+from labeler.report.private import Private
 from labeler.judging.status import status
 from labeler.report.page import Page
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import open_collection
 from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
-from labeler.collection.user_files import run_paths, runs_named
 from labeler.collection.whose import drawn_by_chance, routed_of_file
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about, check_known
@@ -155,31 +154,6 @@ def qrels_of_both(
             parameter="assessor",
         )
     return by_people, path_of(assessor or others[0])
-
-
-def files_of_correction(
-    paths: Sequence[Path], human: str | None = None, assessor: str | None = None
-) -> tuple[Path, Path, Sequence[Path] | Collection]:
-    """People's qrels, the assessor's, and runs: files in this order, or those of a collection.
-
-    `human` and `assessor` name the qrels of a collection.
-    """
-    first, *rest = paths
-    if first.is_dir():
-        both = qrels_of_both(first, human, assessor)
-        return *both, runs_named(first, rest) if rest else Collection(first)
-    for parameter, name in (("human", human), ("assessor", assessor)):
-        if name is not None:
-            raise Misuse(
-                f"this chooses among the qrels of a collection, and {first} is no folder",
-                parameter=parameter,
-            )
-    if len(rest) < 2:
-        raise Misuse(
-            "expected people's qrels, the assessor's and a run or more; as in: labeler correct "
-            "HUMAN.qrels LLM.qrels RUN..."
-        )
-    return first, rest[0], run_paths(rest[1:])
 
 
 def _pools(

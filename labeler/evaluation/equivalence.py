@@ -14,6 +14,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
+from labeler.evaluation.gates import parse_limits
 from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.result import Hidden
@@ -56,17 +57,8 @@ def margins_by_measure(
 
 def read_margins(texts: Sequence[str]) -> dict[str, float]:
     """Margins from `0.05`, for all measures, and `nDCG@10:0.05`, for one."""
-    margins = {}
-    for text in texts:
-        name, _, number = text.rpartition(":")
-        try:
-            margins[name] = float(number)
-        except ValueError as error:
-            raise Misuse(
-                f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05",
-                parameter="margin",
-            ) from error
-    return margins
+    named = [text if ":" in text else f":{text}" for text in texts]
+    return dict(parse_limits(named, "0.05 or nDCG@10:0.05", "margin"))
 
 
 NOT_SHOWN = "not shown either way"

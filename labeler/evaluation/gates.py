@@ -65,7 +65,8 @@ def parse_limits(texts: Sequence[str], example: str, parameter: str = "require")
             limit = math.nan
         if not math.isfinite(limit):
             raise Misuse(
-                f"cannot read the gate {text!r}; write it as {example}", parameter=parameter
+                f"cannot read {text.removeprefix(':')!r}; write it as {example}",
+                parameter=parameter,
             )
         limits.append(Limit(name, limit))
     return limits
@@ -180,7 +181,7 @@ def _group_of(text: str, where: str) -> tuple[str, str | None]:
         return by, group
     if not equals and where.startswith(WORST) and len(where) > len(WORST):
         return where.removeprefix(WORST), None
-    raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
+    raise Misuse(f"cannot read {text!r}; write it as {EXAMPLE}")
 
 
 def _held_by_group(report: Report, gate: ScoreGate) -> GateOutcome:

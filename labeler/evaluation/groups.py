@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +21,7 @@ from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.files.boundary import finite
 from labeler.files.paths import true_path
-from labeler.messages import count_of, no_query_in_common
+from labeler.messages import count_of, meant, no_query_in_common
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table
@@ -103,12 +102,9 @@ class QueryFields:
         if any(value_at(facts, by) not in (None, "") for facts in self.facts.values()):
             return
         names = list(dict.fromkeys(name for facts in self.facts.values() for name in facts))
-        close = get_close_matches(by, names, 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        listed = ", ".join(f"{name:.40}" for name in names[:12]) or "none"
-        raise Misuse(
-            f"no query of {self.name} has {by!r:.60}{hint}; fields: {listed}", parameter=parameter
-        )
+        hint, listed = meant(by, names), ", ".join(f"{name:.40}" for name in names[:12]) or "none"
+        problem = f"no query of {self.name} has {by!r:.60}; {hint}fields: {listed}"
+        raise Misuse(problem, parameter=parameter)
 
 
 @dataclass(frozen=True)
@@ -126,12 +122,9 @@ def scope_of(grouping: Grouping, qrels: AnyQrels, queries: Sequence[str]) -> Que
     findings = fields.findings(queries)
     groups = {by: fields.groups(by, queries) for by in dict.fromkeys(grouping.by)}
     weights = fields.weights(grouping.weights) if grouping.weights else None
-    if (
-        weights
-        and not weights.chances
-        and any(w > 1 and w % 1 == 0 for w in weights.weights.values())
-    ):
-        findings.append(Finding(f"{weights.by}: {COUNTS}"))
+    sizes = weights.weights.values() if weights and not weights.chances else ()
+    if any(size > 1 and size % 1 == 0 for size in sizes):
+        findings.append(Finding(f"{grouping.weights}: {COUNTS}"))
     if weights and (left := weights.has(queries).count(False)):
         lacks = count_of(left, "query has", "queries have")
         findings.append(Finding(f"{lacks} no {weights.by}, and so no part in a mean: left out"))

@@ -101,6 +101,12 @@ class ShownQuery:
         return str(value) if isinstance(value, str | int | float) else ""
 
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """What it is told apart by, of `FACTS`."""
+        return {name: fact for name in FACTS if (fact := self.fact(name))}
+
+
 def fact_choices(queries: Iterable[ShownQuery]) -> dict[str, list[str]]:
     """The values of each fact by which queries can be filtered: of those that have several."""
     every = [*queries]
@@ -197,8 +203,7 @@ class QueryLists:
     def row(self, query: ShownQuery, figures: Sequence[str], *, size: float) -> Disclosure:
         """A row: the query's id and text, and figures beside it; systems differ by `size`."""
         words = cut_text(f"{query.query.id} {flat(query.query.text)}", 160)
-        facts = {name: fact for name in FACTS if (fact := query.fact(name))}
-        facts["size"] = f"{size:.4f}"
+        facts = {**query.facts, "size": f"{size:.4f}"}
         return Disclosure(words, [*self._opened(query)], figures, facts=facts)
 
     def _opened(self, query: ShownQuery) -> Iterator[PageBlock]:
@@ -206,8 +211,8 @@ class QueryLists:
         for name in TOPIC:
             if value := query.fact(name).strip():
                 yield Paragraph(cut_text(value, 600))
-        if facts := [f"{name}: {fact}" for name in FACTS if (fact := query.fact(name))]:
-            yield Paragraph(" · ".join(facts))
+        if facts := query.facts:
+            yield Paragraph(" · ".join(f"{name}: {fact}" for name, fact in facts.items()))
         if query.documents:
             yield SideBySide(self._lists(query))
         else:
@@ -218,16 +223,14 @@ class QueryLists:
     def _lists(self, query: ShownQuery) -> dict[str, list[RankedItem]]:
         """A list for each system; one of all together where these are too many, or none."""
         most = self.lengths.documents
-        if not 0 < len(self.systems) <= SYSTEMS_NAMED:
-            many = len(self.systems)
+        many, seen = len(self.systems), set[str]()
+        if not 0 < many <= SYSTEMS_NAMED:
             title = f"{many} systems together" if many else "Highest grades"
             return {title: [self._item(query, d, "") for d in query.documents[:most]]}
-        lists: dict[str, list[RankedItem]] = {}
-        seen: set[str] = set()
+        lists = dict[str, list[RankedItem]]()
         for name in self.systems:
-            own = sorted(
-                (d for d in query.documents if name in d.ranks), key=lambda d: d.ranks[name]
-            )
+            own = [document for document in query.documents if name in document.ranks]
+            own.sort(key=lambda d: d.ranks[name])
             lists[name] = [self._item(query, d, name, again=d.id in seen) for d in own[:most]]
             seen |= {document.id for document in own}
         return lists
