@@ -20,7 +20,7 @@ from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
     INTERVALS_OF,
     StatisticOptions,
-    agreement_of,
+    compare_labels,
     selected_statistics,
 )
 from labeler.agreement.differences import differences
@@ -215,7 +215,7 @@ def _has_human_pair(sources: Sources, source: AssessorLabels) -> bool:
 def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:
     rules = options.rules
     judged = replace(source, human=whom(sources.human_name))
-    agreement = agreement_of(sources.human, judged, rules, options.statistics, sources.weights)
+    agreement = compare_labels(sources.human, judged, rules, options.statistics, sources.weights)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
     plans: list[SampleSizePlan] = []
     if options.width is not None and agreement.pairs:

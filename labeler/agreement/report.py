@@ -18,7 +18,7 @@ from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
-from labeler.evaluation.gates import parse_limits, raise_failed
+from labeler.evaluation.gates import GateOutcome, parse_limits
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Row, Table, interval_text
@@ -203,7 +203,7 @@ def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[Agreement
             statistic = find_statistic(gate.name, agreement.scale)
             short = shortfall(gate, statistic, agreement.of(gate.name))
             failed += [f"{report.assessor}: {short}"] if short else []
-    raise_failed(failed)
+    GateOutcome(tuple(failed)).check()
 
 
 def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Interval) -> str | None:

@@ -413,14 +413,14 @@ def differences_table(report: AssessorReport) -> Table:
     names = short(report.assessor), short(report.against or "")
     columns = [
         Column("statistic", align="left"),
-        _value("first", names[0]),
         _value("second", names[1]),
+        _value("first", names[0]),
         _value("difference", ends=".3f"),
         Column("verdict", only="programs"),
         Column("verdict", only="people"),
     ]
     rows: list[Row] = [
-        [d.statistic.name, d.first, d.second, d, d.verdict, closer(d.verdict, names)]
+        [d.statistic.name, d.second, d.first, d, d.verdict, closer(d.verdict, names)]
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from labeler.agreement.agree import AgreeOptions, agree_all
@@ -21,11 +20,14 @@ from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.groups import MOST_GROUPS
 from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
-from labeler.exchange.runs import hold_run
-from labeler.files.read import rereadable
-from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
+from labeler.pipeline.query_lists import (
+    FACTS,
+    ShownDocument,
+    ShownQuery,
+    first_documents,
+    ranks_of,
+)
 from labeler.report.finding import Finding
-from labeler.trec.files import ranking, read_run
 
 WHERE_UNJUDGED = " (see Unjudged documents)"
 """Where the page has more on documents that nobody judged."""
@@ -130,25 +132,12 @@ def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
     unequal = paired.keep(paired.values[:, 0] != paired.values[:, 1])
     grades = unequal.numbers.astype(int).tolist()
     rows = zip(unequal.pairs.pairs(), grades, strict=True)
-    pairs = [FarPair(pair, *of_both) for pair, of_both in sorted(rows)]
-    counts: Counter[tuple[int, str]] = Counter()
-    placed = []
-    for far in pairs:
+    counts, placed = Counter[tuple[int, str]](), []
+    for far in (FarPair(pair, *of_both) for pair, of_both in sorted(rows)):
         of_query = far.distance, far.pair.query_id
         placed.append((-far.distance, counts[of_query], far))
         counts[of_query] += 1
     return tuple(far for *_, far in sorted(placed))
-
-
-def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:
-    """The first documents of each system for each query, one run in memory at a time."""
-    tops: dict[str, dict[str, Sequence[str]]] = {}
-    for name, path in runs.items():
-        with rereadable():
-            hold_run(path)
-            run = read_run(path)
-        tops[name] = {query: ranking(scores)[:top] for query, scores in run.items()}
-    return tops
 
 
 def reported_queries(
@@ -161,7 +150,7 @@ def reported_queries(
     """The queries in the order of the collection, then those that stand in the grades alone."""
     scoring = contents.qrels.get(sets.scoring or "", {})
     human = contents.qrels.get(sets.human or "", {}) if sets.human != sets.scoring else {}
-    tops = _first_documents(contents.chosen_runs(options.runs), options.top)
+    tops = first_documents(contents.chosen_runs(options.runs), options.top)
     by_system = {
         run.name: dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
         for run in (scores.ranked if scores else ())

@@ -19,9 +19,9 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.page import fitting_page, summary_text
-from labeler.report.private import Private
 from labeler.judging.status import status
 from labeler.report.page import Page
+from labeler.report.private import Private
 
 MARKDOWN = (".md", ".markdown")
 """How a file's name ends that holds the short form; any other holds the page."""

@@ -70,10 +70,11 @@ class Differences:
     def documents(self, old: Sequence[str], new: Sequence[str]) -> dict[str, Credit]:
         """What each document of two lists counts in them."""
         worth = [*self._discounts, 0.0]  # what is in no list stands behind the cutoff
+        last = len(worth) - 1
         ranks = [{doc: rank for rank, doc in enumerate(docs)} for docs in (old, new)]
         made = dict[str, Credit]()
         for doc in dict.fromkeys([*old, *new]):
-            before, after = (min(of.get(doc, len(worth)), len(worth) - 1) for of in ranks)
+            before, after = (min(of.get(doc, last), last) for of in ranks)
             made[doc] = Credit(worth[before], worth[after], min(before, after))
         return made
 

@@ -135,11 +135,6 @@ def _held(report: Report, run: RunScores, gate: ScoreGate) -> GateOutcome:
     return GateOutcome(gate.missed(f"{run.name}: {name}", value, low))
 
 
-def raise_failed(failures: Sequence[str]) -> None:
-    """`GateFailed` with all that did not keep its gate; nothing where all did."""
-    GateOutcome(tuple(failures)).check()
-
-
 # Gates on groups of queries: the worst group of a field, or one that is named.
 
 WORST = "worst-"

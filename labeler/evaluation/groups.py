@@ -14,13 +14,12 @@ import numpy as np
 
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
+from labeler.evaluation.inputs import AnyQrels, collection_around, folder_of
 from labeler.evaluation.options import EvaluationOptions, Facts, Grouping
 from labeler.evaluation.scores import RunScores, Weights, intervals, measure_column
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.files.boundary import finite
-from labeler.files.paths import true_path
 from labeler.messages import count_of, meant, no_query_in_common
 from labeler.report.finding import Finding
 from labeler.report.result import Result
@@ -172,15 +171,12 @@ def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -
         from labeler.exchange.formats import read_query_facts
 
         return QueryFields(read_query_facts(queries), str(queries))
-    path = qrels_path(qrels) if folder is None else None
-    if path is not None and path.parent.name == "qrels":
-        folder = true_path(path).parent.parent
-    if folder is None or not Collection(folder).queries.is_file():
+    around = Collection(folder) if folder else collection_around(qrels)
+    if around is None or not (file := around.queries).is_file():
         nowhere = "the qrels stand in no collection" if queries is None else f"{folder} is none"
         raise Misuse(f"{nowhere}; name a file with the queries' fields", parameter="queries")
     from labeler.collection.queries import read_queries  # takes long to load
 
-    file = Collection(folder).queries
     return QueryFields({q.id: q.metadata for q in read_queries(file).values()}, str(file))
 
 

@@ -16,7 +16,7 @@ from labeler import __version__
 from labeler.agreement.align import GradeMatrix, parse_scale
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
-from labeler.collection.judged_set import JudgedSet, judged_in
+from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.judgements import JudgementLines, Origin, origin_of, replacing_set
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
@@ -27,7 +27,6 @@ from labeler.lab.panel_rules import Rule, combine, votes_of
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.columns import plain_values
-from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 
 
@@ -93,14 +92,11 @@ class Member:
 
 def read_member(collection: Collection, name: str) -> Member:
     """A set of a collection's judgements as a member; of qrels alone, the grades of 0 and more."""
-    path, models = collection.judgements(name), list(made_by(collection, name).models)
-    if not path.exists():
-        judged = JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
-        return Member(name, judged.restricted(judged.grade >= 0), {"models": models})
-    judged = judged_in(path, shares=True)
-    of = judged.origin
-    origin = {"prompt": of.prompt, "asked": of.model} if of is not None else {}
-    return Member(name, judged, {**origin, "models": models})
+    judged, models = read_set(collection, name, shares=True), made_by(collection, name).models
+    if not collection.judgements(name).exists():
+        judged = judged.restricted(judged.grade >= 0)
+    origin = {"prompt": of.prompt, "asked": of.model} if (of := judged.origin) else {}
+    return Member(name, judged, {**origin, "models": list(models)})
 
 
 def models_of(members: Iterable[Member]) -> list[str]:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels, PairWeights, Rules, align
-from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
+from labeler.agreement.compare import Agreement, StatisticOptions, compare_labels, defined
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
 from labeler.agreement.statistics import Statistic, find_statistic
@@ -162,7 +162,7 @@ class Yardstick:
     def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
         """How far a candidate agrees with people."""
         labels = replace(answers.labels, name=name)
-        return agreement_of(self.human, labels, Rules(), self.options, self.weights)
+        return compare_labels(self.human, labels, Rules(), self.options, self.weights)
 
     def worth(self, answers: CandidateAnswers) -> float:
         """Its value of the statistic, more of which is better; an undefined one is the least."""

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from labeler.agreement.align import Rules, scale_of
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import human_grades
-from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
 from labeler.collection.judged_set import set_of_blocks
 from labeler.collection.judgements import blocks_of
@@ -85,7 +84,6 @@ class TuneOptions:
         panel=CHOICE,
     )
     seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
-    draws: int | None = None
     concurrency: int | None = option(None, CONCURRENCY)
     retry_failed: bool = option(False, RETRY_FAILED)
     redact: bool = option(False, REDACT)
@@ -162,7 +160,6 @@ class Tuning:
     control: Control
     split: QuerySplit
     by: Yardstick
-    statistic: Statistic
     notes: Sequence[str]
     asked: dict[str, list[Judged]] = field(default_factory=dict)
 
@@ -188,10 +185,10 @@ class Tuning:
             control.note(note)
         words = {query: texts.queries[query].text for query in graded}
         split = split_queries(words, options.held_out, options.seed)
-        intervals = StatisticOptions((options.statistic,), options.draws, options.seed)
+        intervals = StatisticOptions((options.statistic,), seed=options.seed)
         by = Yardstick(graded, intervals, weights)
-        statistic = by.statistic(scale_of(graded, Rules()))
-        return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
+        by.statistic(scale_of(graded, Rules()))  # refused before anybody is asked
+        return cls(collection, texts, options, control, split, by, tuple(notes))
 
     async def ask(self, candidates: Sequence[Candidate], pairs: Sequence[Pair]) -> None:
         """Ask candidates about further pairs; `BudgetReached` ends it.

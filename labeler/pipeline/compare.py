@@ -36,7 +36,6 @@ from labeler.evaluation.verdicts import (
     fill_paths,
     grade_layers,
 )
-from labeler.exchange.runs import read_run
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
@@ -44,7 +43,7 @@ from labeler.messages import count_of, dollars
 from labeler.metrics import Scores, parse
 from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, Options, option
-from labeler.pipeline.query_lists import ShownDocument, ShownQuery, ranks_of
+from labeler.pipeline.query_lists import ShownDocument, ShownQuery, first_documents, ranks_of
 from labeler.prompt import checked_prompt
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Result
@@ -53,7 +52,6 @@ from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
 from labeler.stats.families import smallest_p
 from labeler.stats.power import pooled_deviation, queries_needed
-from labeler.trec.files import ranking
 
 System = Any
 """A run in any form, the name of a run of the collection, or a retriever in Python."""
@@ -189,10 +187,7 @@ class ComparedSystems:
     @cached_property
     def all_tops(self) -> dict[str, dict[str, list[str]]]:
         """System to query to the first documents."""
-        return {
-            name: {query: ranking(scores)[: self.depth] for query, scores in _read(run)}
-            for name, run in self.runs.items()
-        }
+        return first_documents(self.runs, self.depth)
 
     @cached_property
     def tops(self) -> dict[str, dict[str, list[str]]]:
@@ -220,10 +215,6 @@ class ComparedSystems:
     def missing(self) -> list[Pair]:
         """The pairs that nobody judged, of all systems together, each once."""
         return list(dict.fromkeys(pair for pairs in self.unjudged.values() for pair in pairs))
-
-
-def _read(run: Any) -> Iterable[tuple[str, Mapping[str, float]]]:
-    return (read_run(run) if isinstance(run, Path) else run).items()
 
 
 def compared_systems(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from labeler.collection.corpus import distinct_documents
 from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
+from labeler.exchange.runs import read_run
 from labeler.report.neutral import flat
 from labeler.report.page import (
     Disclosure,
@@ -22,6 +24,7 @@ from labeler.report.page import (
     RankedItem,
     SideBySide,
 )
+from labeler.trec.files import ranking
 from labeler.trec.pairs import NONE, PairColumns
 
 SYSTEMS_NAMED = 4
@@ -100,11 +103,19 @@ class ShownQuery:
         value = self.query.metadata.get(name)
         return str(value) if isinstance(value, str | int | float) else ""
 
-
     @property
     def facts(self) -> dict[str, str]:
         """What it is told apart by, of `FACTS`."""
         return {name: fact for name in FACTS if (fact := self.fact(name))}
+
+
+def first_documents(runs: Mapping[str, Any], depth: int) -> dict[str, dict[str, list[str]]]:
+    """System to query to the first documents, of runs or their files, one in memory at a time."""
+    tops = {}
+    for name, run in runs.items():
+        rows = (read_run(run) if isinstance(run, Path) else run).items()
+        tops[name] = {query: ranking(scores)[:depth] for query, scores in rows}
+    return tops
 
 
 def fact_choices(queries: Iterable[ShownQuery]) -> dict[str, list[str]]:

@@ -161,8 +161,7 @@ def _scale(collection: Collection, name: str) -> Sequence[int]:
 
 def _weights(collection: Collection, sources: Iterable[str]) -> dict[Pair, float] | None:
     """One over the chances of the pairs, where these are those that people drew and judged."""
-    weights = (weights_of_people(collection, source) for source in sources)
-    return next((each for each in weights if each is not None), None)
+    return next(filter(None, (weights_of_people(collection, each) for each in sources)), None)
 
 
 def _parent_of_file(source: Any) -> Parent | None:
