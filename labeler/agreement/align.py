@@ -448,7 +448,7 @@ def align(
         int((ungraded & ~has_label & (status == NONE)).sum()),
         given.size - int(has_label.sum()),
         int((~judged).sum()),
-        _by_text(labels, label[ungraded & has_label]),
+        dict(_counted([*map(str, labels)], label[ungraded & has_label]).most_common()),
         dict(_counted(failed.labels or (), status[status != NONE]).most_common()),
         int((graded & clipped).sum()),
         np.bincount(human_at[ungraded], mass, len(reader.grades)).astype(np.float64),
@@ -478,15 +478,10 @@ def _of_sample(
     return replace(out, only_other=0, skipped_by_people=int(skipped.sum()), not_drawn=not_drawn)
 
 
-def _by_text(labels: Sequence[Label], places: Integers) -> dict[str, int]:
-    """How often labels of each text stand at some places, the most frequent first."""
-    texts = Counter[str]()
-    for label, count in _counted(labels, places).items():
-        texts[str(label)] += count
-    return dict(texts.most_common())
-
-
 def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
     """How often each value stands at some places, by first appearance."""
-    distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
-    return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
+    distinct, first, times = np.unique(places, return_index=True, return_counts=True)
+    counts = Counter[Any]()
+    for at in np.argsort(first):
+        counts[values[distinct[at]]] += int(times[at])
+    return counts

@@ -83,10 +83,6 @@ def whom(human: str) -> str:
     return PEOPLE if short(human) == "human" else short(human)
 
 
-def _do(human: str) -> str:
-    return "people do" if human == PEOPLE else f"{human} does"
-
-
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
@@ -160,7 +156,8 @@ def _who_is_stricter(agreement: Agreement, human: str) -> str:
 
 
 def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: bool) -> str:
-    whether = f"Whether it would order systems as {_do(human)}"
+    do = "do" if human == PEOPLE else "does"
+    whether = f"Whether it would order systems as {human} {do}"
     if board is None and sampled:
         return (
             f"{whether} is not known: {human} graded a sample of "

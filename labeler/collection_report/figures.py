@@ -156,7 +156,10 @@ def reported_queries(
         for run in (scores.ranked if scores else ())
     }
     for query_id in dict.fromkeys([*contents.queries, *scoring]):
-        grades, of_people = (_judged(qrels.get(query_id, {})) for qrels in (scoring, human))
+        grades, of_people = (
+            {doc_id: grade for doc_id, grade in qrels.get(query_id, {}).items() if grade >= 0}
+            for qrels in (scoring, human)
+        )
         ranks = ranks_of(tops, query_id)
         if not tops:
             best = sorted(grades, key=lambda doc_id: (-grades[doc_id], doc_id))[: options.top]
@@ -179,7 +182,3 @@ def reported_queries(
             len(relevant),
             sum(doc_id not in ranks for doc_id in relevant),
         )
-
-
-def _judged(grades: Mapping[str, int]) -> dict[str, int]:
-    return {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}

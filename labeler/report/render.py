@@ -43,7 +43,10 @@ _PIECES = re.compile(r"\[[^\]]*\]|\S+")
 def text_table(table: Table, width: int | None = None) -> str:
     """The table as lines of at most `width` terminal columns; of any width where that is `None`."""
     columns, titles = table.shown, table.titles
-    rows = [_cut_words(columns, row) for row in table.texts()]
+    rows = [
+        [cut(text, c.widest) if c.widest else text for c, text in zip(columns, row, strict=True)]
+        for row in table.texts()
+    ]
     cells = list(zip(titles, *rows, strict=True))
     natural = [max(map(width_of, column)) for column in cells]
     room = _total(natural) if width is None else width
@@ -80,13 +83,6 @@ def _around(table: Table, body: str, width: int | None) -> str:
     above = f"{wrapped(printable(table.title), width)}\n" if table.title else ""
     below = f"{wrapped(printable(table.note), width)}\n" if table.note else ""
     return f"{above}{body}{below}"
-
-
-def _cut_words(columns: Sequence[Column], row: Sequence[str]) -> list[str]:
-    return [
-        cut(text, column.widest) if column.widest else text
-        for column, text in zip(columns, row, strict=True)
-    ]
 
 
 def _naming(rows: Sequence[Sequence[str]]) -> int:
