@@ -227,6 +227,12 @@ def drawn_weights(pairs: PairColumns[Any], weights: PairWeights) -> Floats:
     return pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
 
 
+def check_named_once(names: Sequence[str]) -> None:
+    """`Misuse` of one of several sets of grades that is named twice: it agrees with itself."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise Misuse(f"{twice[0]} is named twice, and agrees with itself; name each once")
+
+
 GRADES = "Reading grades"
 _SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
 

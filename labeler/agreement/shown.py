@@ -205,13 +205,6 @@ MOST_COLUMNS = 5
 NAMED = 3
 
 
-def shown_statistics(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> list[str]:
-    """The statistics that stand in the rows: those that were asked for, else the usual ones."""
-    of_first = reports[0].agreement.statistics
-    names = SHOWN if asked is None else tuple(of_first)[:MOST_COLUMNS]
-    return [name for name in names if name in of_first] or list(of_first)[:MOST_COLUMNS]
-
-
 def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[AssessorReport]:
     """The assessors by a statistic, the closest to people first; undefined values last."""
 
@@ -226,8 +219,13 @@ def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[Assessor
 
 
 def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> tuple[str, Table]:
-    """A sentence on the first and the last assessor, and the table `assessors`."""
-    names = shown_statistics(reports, asked)
+    """A sentence on the first and the last assessor, and the table `assessors`.
+
+    It has the statistics that were `asked` for, else the usual ones.
+    """
+    every = [*reports[0].agreement.statistics]
+    usual = [name for name in SHOWN if name in every and asked is None]
+    names = usual or every[:MOST_COLUMNS]
     ordered = in_order(reports, names[0])
     return _sentence(ordered, names[0]), _table(ordered, names)
 

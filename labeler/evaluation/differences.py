@@ -34,11 +34,6 @@ class Credit:
     rank: int = 0
 
     @property
-    def turned(self) -> Credit:
-        """The same with the lists exchanged."""
-        return Credit(self.new, self.old, self.rank)
-
-    @property
     def weight(self) -> float:
         """What it counts in the new list less in the old one."""
         return self.new - self.old
@@ -83,7 +78,7 @@ class Differences:
         most = {"nDCG": self._most_of_ideal, "P": self._most_of_sum}.get(
             self.measure.name, self._most_of_first
         )
-        turned = {doc: credit.turned for doc, credit in documents.items()}
+        turned = {doc: Credit(c.new, c.old, c.rank) for doc, c in documents.items()}
         return -most(turned, grades), most(documents, grades)
 
     def to_judge(self, documents: Credits, grades: Mapping[str, int]) -> list[str]:

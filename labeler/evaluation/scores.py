@@ -402,12 +402,7 @@ def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
 
 def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
     """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
-
-    def by_mean(run: RunScores) -> tuple[bool, float]:
-        mean = run.scores.means()[measure]
-        return math.isnan(mean), 0.0 if math.isnan(mean) else -mean
-
-    return sorted(runs, key=by_mean)
+    return sorted(runs, key=lambda run: -np.nan_to_num(run.scores.means()[measure], nan=-np.inf))
 
 
 # Columns and words of scores.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeler import __version__
-from labeler.agreement.align import GradeMatrix, parse_scale
+from labeler.agreement.align import GradeMatrix, check_named_once, parse_scale
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, read_set
@@ -273,9 +273,7 @@ def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> 
     have a grade is a failure, by the status that most of its members failed with.
     """
     options = options or PanelOptions()
-    names = [member.name for member in members]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise Misuse(f"{twice[0]} is named twice; each member once, please")
+    check_named_once([member.name for member in members])
     fewest = options.needed(len(members))
     votes = votes_of({each.name: each.judged for each in members}, options.scale, fewest)
     joined = joined_pairs([each.judged.states for each in members])

@@ -261,11 +261,10 @@ def ajudge_missing(
     before = [pair for pair, _ in states_of(path)]
     more = systems.missing if missing is None else missing
     pairs = list(dict.fromkeys([*before, *more]))
-
-    def of_these(_collection: Collection, texts: Any) -> list[Pair]:
-        return [pair for pair in pairs if texts.has(pair)]
-
-    return judge_set(collection, of_these, replace(judging, name=name), control or Control())
+    asked = replace(judging, name=name)
+    return judge_set(
+        collection, lambda _, texts: [*filter(texts.has, pairs)], asked, control or Control()
+    )
 
 
 judge_missing = sync(ajudge_missing)
