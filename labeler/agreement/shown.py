@@ -224,8 +224,7 @@ def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> 
     It has the statistics that were `asked` for, else the usual ones.
     """
     every = [*reports[0].agreement.statistics]
-    usual = [name for name in SHOWN if name in every and asked is None]
-    names = usual or every[:MOST_COLUMNS]
+    names = [name for name in SHOWN if name in every and asked is None] or every[:MOST_COLUMNS]
     ordered = in_order(reports, names[0])
     return _sentence(ordered, names[0]), _table(ordered, names)
 

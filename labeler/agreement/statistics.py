@@ -272,8 +272,7 @@ def ordinal_alpha(coincidences: Floats, grades: Floats) -> Floats:
     each = row_totals(coincidences)
     rank = np.cumsum(each, axis=-1) - each / 2
     apart = (rank[..., :, None] - rank[..., None, :]) ** 2
-    total = each.sum(axis=-1)[..., None, None]
-    return krippendorff(coincidences, ratio(apart, total**2))
+    return krippendorff(coincidences, ratio(apart, each.sum(axis=-1)[..., None, None] ** 2))
 
 
 def interval_alpha(coincidences: Floats, grades: Floats) -> Floats:

@@ -145,8 +145,7 @@ def command(
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        shown = _shown(report, tables, to.form, by=by)
-        show([" ".join(report.sentences), *shown], to)
+        show([" ".join(report.sentences), *_shown(report, tables, to.form, by=by)], to)
     warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw

@@ -144,5 +144,4 @@ def compare(first: File, second: File, *, to: Destination) -> None:
     counts = [f"{key.replace('_', ' ')}: {n:,}" for key, n in comparison.items() if key != "grades"]
     heading = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}"
     table = comparison_table(comparison)
-    has_table = bool(table.rows) or not FORMS[to.form].of_prose
-    show([heading, table] if has_table else [heading], to)
+    show([heading, table] if table.rows or not FORMS[to.form].of_prose else [heading], to)

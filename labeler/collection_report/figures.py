@@ -130,8 +130,7 @@ def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
     come before any query's second ones, so that the first few are of many queries.
     """
     unequal = paired.keep(paired.values[:, 0] != paired.values[:, 1])
-    grades = unequal.numbers.astype(int).tolist()
-    rows = zip(unequal.pairs.pairs(), grades, strict=True)
+    rows = zip(unequal.pairs.pairs(), unequal.numbers.astype(int).tolist(), strict=True)
     counts, placed = Counter[tuple[int, str]](), []
     for far in (FarPair(pair, *of_both) for pair, of_both in sorted(rows)):
         of_query = far.distance, far.pair.query_id

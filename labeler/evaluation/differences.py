@@ -152,5 +152,4 @@ class Differences:
 
     def _ideal(self, documents: int) -> Floats:
         """`(documents + 1,)`: the ideal sums of so many documents of gain 1."""
-        worth = [*self._discounts, *[0.0] * documents][:documents]
-        return np.append(0.0, np.cumsum(worth))
+        return np.append(0.0, np.cumsum([*self._discounts, *[0.0] * documents][:documents]))

@@ -183,8 +183,7 @@ def most_lost(base: Floats) -> float:
 def most_won(base: Floats, measure: Measure) -> float:
     """How much a query of the baseline may gain, as a rule; 0 where that has no end."""
     below = base[base < 1]
-    bounded = measure.name not in UNBOUNDED
-    return float(1 - below.mean()) if bounded and len(below) else 0.0
+    return float(1 - below.mean()) if measure.name not in UNBOUNDED and len(below) else 0.0
 
 
 def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], list[str]]:

@@ -137,8 +137,7 @@ def _group(by: str, query: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):
-        text = value if isinstance(value, str) else shown(value)
-        return " ".join(text.split()) or NO_GROUP
+        return " ".join((value if isinstance(value, str) else shown(value)).split()) or NO_GROUP
     raise Misuse(f"{by} of the query {query:.80} is no single value: {value!r:.40}", parameter="by")
 
 

@@ -313,8 +313,7 @@ class Trust:
         if self.grades.unchecked:
             return self._by_people(because)
         assessor = self.grades.assessor.name
-        board = f"labeler lab leaderboard {self._folder} human {assessor}"
-        return Doubt(because, board, "free")
+        return Doubt(because, f"labeler lab leaderboard {self._folder} human {assessor}", "free")
 
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""

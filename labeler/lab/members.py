@@ -215,8 +215,7 @@ class PanelSet:
     @property
     def failures(self) -> Counter[str]:
         """How many pairs failed with each status."""
-        is_judged = self._judged_rows != NONE
-        answers = map(self._answers, np.flatnonzero(~is_judged).tolist())
+        answers = map(self._answers, np.flatnonzero(self._judged_rows == NONE).tolist())
         return Counter(_status(each) for each in answers)
 
     @property

@@ -185,8 +185,7 @@ class Tuning:
             control.note(note)
         words = {query: texts.queries[query].text for query in graded}
         split = split_queries(words, options.held_out, options.seed)
-        intervals = StatisticOptions((options.statistic,), seed=options.seed)
-        by = Yardstick(graded, intervals, weights)
+        by = Yardstick(graded, StatisticOptions((options.statistic,), seed=options.seed), weights)
         by.statistic(scale_of(graded, Rules()))  # refused before anybody is asked
         return cls(collection, texts, options, control, split, by, tuple(notes))
 

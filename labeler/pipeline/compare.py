@@ -259,8 +259,7 @@ def ajudge_missing(
     check_scales(systems.qrels, f"the prompt {prompt.name}", prompt.grades)
     path = collection.judgements(name)
     before = [pair for pair, _ in states_of(path)]
-    more = systems.missing if missing is None else missing
-    pairs = list(dict.fromkeys([*before, *more]))
+    pairs = list(dict.fromkeys([*before, *(systems.missing if missing is None else missing)]))
     asked = replace(judging, name=name)
     return judge_set(
         collection, lambda _, texts: [*filter(texts.has, pairs)], asked, control or Control()

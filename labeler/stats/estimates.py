@@ -118,8 +118,7 @@ class MeanEstimate:
         tail = tail if self.tailed else 0.0
         shift = tail * np.sqrt((self.contributions[0] ** 2).sum(axis=1) / self.design.count)
         low = np.minimum(values - self._half + np.minimum(shift, 0.0), values - self._pile)
-        high = np.maximum(values + self._half + np.maximum(shift, 0.0), values + self._pile)
-        return low, high
+        return low, np.maximum(values + self._half + np.maximum(shift, 0.0), values + self._pile)
 
     @cached_property
     def contributions(self) -> tuple[Floats, Floats]:

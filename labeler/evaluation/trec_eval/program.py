@@ -110,8 +110,7 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
         if dot:
             parameters.setdefault(name, parameter_text)
     printed: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in names_asked]
-    utility = partial(te.utility, documents=documents)
-    sized = {"utility": te.numbered(utility, UTILITY)}
+    sized = {"utility": te.numbered(partial(te.utility, documents=documents), UTILITY)}
     for name, make in (MEASURES | sized).items():
         printed += make(name, parameters.get(name, "")) if name in names_asked else []
     return printed
