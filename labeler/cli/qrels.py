@@ -50,8 +50,7 @@ def validate(
 ) -> None:
     """Read files strictly, and check their grades."""
     grades = {*(parse_scale(scale) or ())}
-    counts = (validate_qrels(path, grades, caution) for path in paths)
-    show_counts(counts, stats_table, to, _sound)
+    show_counts((validate_qrels(path, grades, caution) for path in paths), stats_table, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:

@@ -61,10 +61,9 @@ def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> I
     with_grades = [queries[query] for query in judged if query in queries]
     for name in FACTS:
         values = [query.metadata.get(name) for query in queries.values()]
-        if all(value is None or isinstance(value, str | int | float) for value in values):
-            groups = {query.metadata.get(name) for query in with_grades}
-            if 1 < len(groups) <= MOST_GROUPS:
-                yield name
+        is_plain = all(value is None or isinstance(value, str | int | float) for value in values)
+        if is_plain and 1 < len({q.metadata.get(name) for q in with_grades}) <= MOST_GROUPS:
+            yield name
 
 
 class FarPair(NamedTuple):

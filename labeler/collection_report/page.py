@@ -67,10 +67,9 @@ def findings_blocks(findings: Sequence[Finding]) -> Iterator[PageBlock]:
 
 def systems_section(scores: Report, tables: Mapping[str, Table]) -> PageSection:
     """The systems with their intervals, as a chart and a table."""
-    measure = scores.measures[0]
     blocks: list[PageBlock] = [
         Paragraph(f"Scored {scores.grades}."),
-        Chart(measure_drawing(scores, measure)),
+        Chart(measure_drawing(scores, scores.measures[0])),
         TableBlock(tables["scores"], "Means over queries, with 95 % intervals"),
     ]
     blocks += map(TableBlock, scores.group_tables())

@@ -77,8 +77,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [round(mean.value, 3) for mean in (means.human, means.assessor, means.corrected)]
     [0.417, 0.75, 0.417]
     """
-    scoring = Scoring(max_grade=max_grade)
-    options = CorrectionOptions(names_of(measures), scoring, baseline, target)
+    options = CorrectionOptions(names_of(measures), Scoring(max_grade=max_grade), baseline, target)
     return corrections_of(human, assessor, runs, options)
 
 

@@ -118,8 +118,7 @@ class Equivalence:
         if not self.passes:
             return NOT_SHOWN
         if self.identical or self.high < self.margin:
-            worse = "worse, by less than the margin"
-            return worse if self.high < 0 else "equal within the margin"
+            return "worse, by less than the margin" if self.high < 0 else "equal within the margin"
         return "not worse by more than the margin"
 
 

@@ -446,8 +446,7 @@ def families(text: str) -> set[str]:
 
 def _may_stand_in(words: str, family: str) -> bool:
     """Whether a member's name is part of a text, which is soon known; a pattern takes long."""
-    names = FAMILIES[family].split()
-    return any(name.rstrip("#").replace("-", " ") in words for name in names)
+    return any(name.rstrip("#").replace("-", " ") in words for name in FAMILIES[family].split())
 
 
 def _words(text: str) -> list[str]:

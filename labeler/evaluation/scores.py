@@ -363,10 +363,9 @@ class RunScores:
 
 def intervals(scores: Scores, seed: int) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    rows = zip(scores.measures, scores.values, strict=True)
     return {
         str(measure): summary_interval(measure, row, seed, scores.weighting)
-        for measure, row in rows
+        for measure, row in zip(scores.measures, scores.values, strict=True)
     }
 
 

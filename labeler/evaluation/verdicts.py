@@ -261,8 +261,7 @@ def check_scales(first: Path, second: object, asked: Sequence[int] = ()) -> None
     """`BadInput` where qrels, or an assessor who is yet to be `asked`, have another scale."""
     from labeler.collection.scale import top_grade_of  # takes long to load
 
-    top = max(asked) if asked else top_grade_of(Path(str(second)))
-    tops = top_grade_of(first, asked), top
+    tops = top_grade_of(first, asked), max(asked) if asked else top_grade_of(Path(str(second)))
     if None not in tops and tops[0] != tops[1]:
         problem = f"{first} grades up to {tops[0]}, {second} up to {tops[1]}: not one scale"
         raise BadInput(f"{problem}; map one: labeler qrels map", parameter="fill")

@@ -192,8 +192,7 @@ class CascadePairs:
         of_cheap, strong, cascade = (
             interval_of(Sample(side), self.agreement) for side in (cheap, both[:, 0], both[:, 1])
         )
-        loss = interval_of(Sample(both), self.loss)
-        return CascadeCheck(of_cheap, strong, cascade, loss, saved)
+        return CascadeCheck(of_cheap, strong, cascade, interval_of(Sample(both), self.loss), saved)
 
 
 # How unsure the cheap assessor is of each pair, and the pairs on which a threshold is chosen.

@@ -306,13 +306,12 @@ async def _tune(tuning: Tuning) -> TuneResult:
         stopped = reached
     # those of the last round by its ranking, before them who left it earlier
     order = list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
-    by_chosen = tuning.by.on(tuning.split.chosen_by)
     return TuneResult(
         options.human,
         options.statistic,
         tuning.split,
         tuple(rounds),
-        standings(order, tuning.answers, by_chosen) if order else (),
+        standings(order, tuning.answers, tuning.by.on(tuning.split.chosen_by)) if order else (),
         held_out,
         sum(answers.pairs for answers in tuning.answers.values()),
         control.spent.since(earlier),

@@ -257,8 +257,7 @@ def ajudge_missing(
     collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
     prompt = checked_prompt(judging.grading_prompt)
     check_scales(systems.qrels, f"the prompt {prompt.name}", prompt.grades)
-    path = collection.judgements(name)
-    before = [pair for pair, _ in states_of(path)]
+    before = [pair for pair, _ in states_of(collection.judgements(name))]
     pairs = list(dict.fromkeys([*before, *(systems.missing if missing is None else missing)]))
     asked = replace(judging, name=name)
     return judge_set(
@@ -486,10 +485,9 @@ class SystemComparison(Result):
         """The decision, the figures of `evaluate` for these systems, holes, every difference."""
         figures = self.report.as_json()
         words = "which", "how_sure", "surer", "queries_needed"
-        decision = self.picked(*words, verdict=self.comparison.verdict)
         return self.picked(
             "findings",
-            decision=decision,
+            decision=self.picked(*words, verdict=self.comparison.verdict),
             looks=self.looks,
             systems=list(self.systems.runs),
             holes=self.hole_table(),

@@ -154,8 +154,7 @@ class Systems:
         if self.all_errors is not None:
             return np.asarray(self.all_errors[first, second], dtype=np.float64)
         spread = np.sqrt((self.less(first, second) ** 2).mean(axis=1) / (self.queries - 1))
-        is_known = (spread > TIED) | math.isfinite(self.most)
-        return np.where(is_known, spread, math.inf)
+        return np.where((spread > TIED) | math.isfinite(self.most), spread, math.inf)
 
     def left_open(self, first: Integers, second: Integers) -> Floats:
         """How far pairs' differences may be off for queries unlike those seen."""

@@ -137,8 +137,7 @@ class Diff(Result):
             (name, *(own.spent() or (None,) * 4), len(own.failures))
             for name, own in zip(self.names, self.common, strict=True)
         ]
-        title = f"of the {len(self.common[0]):,} pairs that both hold"
-        return Table("cost", columns, rows, title)
+        return Table("cost", columns, rows, f"of the {len(self.common[0]):,} pairs that both hold")
 
     def moved_table(self) -> Table:
         """The pairs that moved, the farthest first."""
