@@ -259,8 +259,8 @@ def _leaderboard(
     kin = kin_of(list(sources.runs), sources.tags, named)
     reader = GradeReader.of(sources.human, options.rules)
     two = two_qrels(reader.of_human(sources.human), reader.of_assessor(source.labels))
-    measure, seed = parse(options.measure), options.statistics.seed
-    board = leaderboard_of(two, sources.runs, measure, seed, kin)
+    seed = options.statistics.seed
+    board = leaderboard_of(two, sources.runs, parse(options.measure), seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))
 
 

@@ -21,7 +21,7 @@ from labeler.errors import about
 from labeler.evaluation.gates import GateOutcome, parse_limits
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Interval, Row, Table, interval_text
+from labeler.report.table import Column, Interval, Table, interval_text
 
 if TYPE_CHECKING:
     from labeler.agreement.statistics import Statistic
@@ -140,8 +140,8 @@ class AgreementResult(Result):
 
     def tables(self) -> list[Table]:
         """A row for each assessor and statistic: the value and its 95 % interval."""
-        rows: list[Row] = [
-            [report.assessor, name, estimate]
+        rows = [
+            (report.assessor, name, estimate)
             for report in self.assessors
             for name, estimate in report.agreement.statistics.items()
         ]

@@ -256,14 +256,14 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
         columns.append(
             Column("tau-b", "tau-b of systems", format=".3f", ends=".3f", undefined="undefined")
         )
-    rows: list[Row] = [
-        [
+    rows = [
+        (
             short(report.assessor),
             *map(report.agreement.statistics.get, names),
             report.agreement.pairs,
             *([float(report.agreement.left_out.missing.sum())] if missing else []),
             *([report.board.statistics["tau_b"] if report.board else None] if has_board else []),
-        ]
+        )
         for report in ordered
     ]
     over = f", {count_of(pairs.pop(), 'pair')}" if len(pairs) == 1 else ""
@@ -308,13 +308,12 @@ def statistics_table(agreement: Agreement) -> Table:
     columns = [Column("statistic", align="left"), VALUE, ENDS]
     if missing:
         columns += [_value("if missing agree"), _value("if they differ")]
-    rows: list[Row] = []
+    rows = []
     for name, e in agreement.statistics.items():
         if e.value is not None or ">=" not in name:
-            row: list[Cell] = [name, e.value, Interval(None, e.low, e.high)]
             filled = agreement.scenarios[name]
-            row += [filled.all_agree, filled.all_differ] if missing else []
-            rows.append(row)
+            more = (filled.all_agree, filled.all_differ) if missing else ()
+            rows.append((name, e.value, Interval(None, e.low, e.high), *more))
     return Table("statistics", columns, rows)
 
 
@@ -355,11 +354,8 @@ def queries_table(
         Column("mae", "mean error", format=".2f"),
         Column("bias", format="+.2f"),
     ]
-    cells: list[Row] = [
-        [
-            *(q.query_id, " ".join([q.query_id, *texts.get(q.query_id, "").split()])),
-            *(q.pairs, q.agreement, q.mae, q.bias),
-        ]
+    cells = [
+        (q.query_id, " ".join([q.query_id, *texts.get(q.query_id, "").split()]), *q[1:])
         for q in rows
     ]
     return Table("queries", columns, cells)
@@ -373,8 +369,8 @@ def calibration_table(calibration: Calibration) -> Table:
         _value("probability", "said on average"),
         _value("came true"),
     ]
-    rows: list[Row] = [
-        [f"{b.low:.1f} to {b.high:.1f}", b.pairs, b.probability, b.true] for b in calibration.bins
+    rows = [
+        (f"{b.low:.1f} to {b.high:.1f}", b.pairs, b.probability, b.true) for b in calibration.bins
     ]
     return Table(
         "calibration",
@@ -394,8 +390,8 @@ def ceiling_table(ceiling: Ceiling) -> Table:
         _value("the assessor"),
         _value("difference", ends=".3f"),
     ]
-    rows: list[Row] = [
-        [row.person, row.persons, row.assessors, Interval(row.difference, row.low, row.high)]
+    rows = [
+        (row.person, row.persons, row.assessors, Interval(row.difference, row.low, row.high))
         for row in (*ceiling.people, ceiling.overall)
     ]
     head = f"ceiling by {ceiling.statistic}, {ceiling.pairs:,} pairs that all graded"
@@ -413,8 +409,8 @@ def differences_table(report: AssessorReport) -> Table:
         Column("verdict", only="programs"),
         Column("verdict", only="people"),
     ]
-    rows: list[Row] = [
-        [d.statistic.name, d.second, d.first, d, d.verdict, closer(d.verdict, names)]
+    rows = [
+        (d.statistic.name, d.second, d.first, d, d.verdict, closer(d.verdict, names))
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
@@ -433,9 +429,7 @@ def joint_table(joint: JointAgreement) -> Table:
     named = (("people", "people", joint.people), ("others", "assessors", joint.others))
     groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
     columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
-    rows: list[Row] = [
-        [name, *(statistics[name] for _, statistics in groups.values())] for name in JOINT
-    ]
+    rows = [(name, *(statistics[name] for _, statistics in groups.values())) for name in JOINT]
     whose = " and ".join(f"the {title}" for title, _ in groups.values())
     first = Column("statistic", align="left")
     return Table("joint", [first, *columns], rows, f"{whose} among themselves")
@@ -452,12 +446,16 @@ def alternative_table(test: AlternativeTest) -> Table:
         Column("p", format=".2g"),
         Column("it wins", align="left"),
     ]
-    rows: list[Row] = [
-        [
-            *(row.person, row.pairs, row.persons, row.assessors),
+    rows = [
+        (
+            row.person,
+            row.pairs,
+            row.persons,
+            row.assessors,
             Interval(row.difference, row.low, row.high),
-            *(row.p, "yes" if row.wins else "not shown"),
-        ]
+            row.p,
+            "yes" if row.wins else "not shown",
+        )
         for row in test.people
     ]
     title = "alternative annotator test: shares of pairs in which one is as close to the others"

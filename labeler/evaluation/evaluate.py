@@ -84,7 +84,7 @@ from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
+from labeler.report.table import Column, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -341,7 +341,7 @@ class Report(Result):
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
         columns = [*(Column(name, align="left") for name in ("run", "query"))]
-        rows: list[Row] = [
+        rows = [
             (run.name, query, *values.values())
             for run in self.runs
             for query, values in run.scores.per_query().items()
@@ -455,5 +455,5 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         for row, c in zip(programs.rows, comparisons, strict=True)
     ]
     by = "" if of_several else f" by {comparisons[0].measure}"
-    title, note = f"{against(comparisons)}{by}".strip(), allowance(comparisons)
-    return Table("comparisons", columns, rows, title, note)
+    title = f"{against(comparisons)}{by}".strip()
+    return Table("comparisons", columns, rows, title, allowance(comparisons))

@@ -23,7 +23,7 @@ from labeler.files.boundary import finite
 from labeler.messages import count_of, meant, no_query_in_common
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Row, Table
+from labeler.report.table import Column, Table
 from labeler.trec.values import shown
 
 # The groups and the weights of queries.
@@ -311,13 +311,13 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
     first_rows = [s for s in grouped.scores if (s.run, s.measure) == (runs[0], measures[0])]
     # those without a score come last
     worst = sorted(first_rows, key=lambda s: (not s.queries, s.value if s.queries else 0.0))
-    rows: list[Row] = []
+    rows = []
     for group in (score.group for score in worst):
         for run in runs:
             means = [cells[group, run, measure] for measure in shown]
             first, names = means[0], [run] if len(runs) > 1 else []
             count = f"thin {math.floor(first.effective)}" if first.thin else str(first.queries)
-            rows.append([group, count, *names, *means, first.judged])
+            rows.append((group, count, *names, *means, first.judged))
     alone = f"{shown[0]} alone is shown; JSON and CSV have all {len(measures)} measures"
     note = alone if len(shown) < len(measures) else ""
     return Table(f"by-{grouped.by}", columns, rows, f"by {grouped.by}", note)

@@ -391,7 +391,7 @@ class ProbeResult(WithCost, Result):
         ]
         certificate = self.certificate
         rows: list[Row] = [
-            [name, row.raised.pairs, row.raised, row.net, row.without_grade]
+            (name, row.raised.pairs, row.raised, row.net, row.without_grade)
             for name, row in {"all": certificate.all_attacks, **certificate.attacks}.items()
         ]
         noise = {f"at the {position}": share for position, share in certificate.positions.items()}

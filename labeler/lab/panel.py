@@ -104,8 +104,8 @@ def independence(
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
     correlation = interval_of(sample, _mean_correlation, bounded=True)
-    by_people, pairs = human is not None, votes.pairs.size
-    return Independence(votes.assessors, by_people, pairs, len(sums), correlation)
+    by_people = human is not None
+    return Independence(votes.assessors, by_people, votes.pairs.size, len(sums), correlation)
 
 
 def _moments(votes: GradeMatrix, group: Integers) -> Floats:

@@ -22,7 +22,7 @@ from labeler.messages import count_of
 from labeler.models.policies.limits import Spending
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Interval, Row, Table, interval_text
+from labeler.report.table import Column, Interval, Table, interval_text
 
 LIMIT_WITHOUT_GRADE = 0.1
 """The share of pairs without a grade above which an assessor ranks behind all others."""
@@ -326,13 +326,16 @@ class TuneResult(Result):
             Column("tokens a pair", "tokens", format=",.0f"),
             Column("dollars a thousand", "$ / 1,000", format=",.2f", undefined="unknown"),
         ]
-        rows: list[Row] = [
-            [
-                *(s.name, s.queries, s.value, s.beside),
+        rows = [
+            (
+                s.name,
+                s.queries,
+                s.value,
+                s.beside,
                 s.answers.without_grade,
                 s.answers.tokens_a_pair,
                 s.answers.cost_a_thousand,
-            ]
+            )
             for s in self.standings
         ]
         title = (

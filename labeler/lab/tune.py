@@ -55,7 +55,7 @@ from labeler.options import SEED, Bounds, check_options, given, option
 from labeler.prompt import Prompt
 from labeler.prompt.read import checked_prompt
 from labeler.report.result import Result
-from labeler.report.table import Column, Row, Table
+from labeler.report.table import Column, Table
 
 CHOICE = "How the best is chosen"
 
@@ -250,10 +250,8 @@ class TunePlan(Result):
             Column("tokens out at most", "tokens out"),
             Column("cost at most", "dollars", format=",.2f", undefined="unknown"),
         ]
-        rows: list[Row] = []
-        for name, at_most in self.assessors.items():
-            calls = at_most.calls
-            rows.append([name, calls.calls * TRIES, *calls.at_most, calls.at_most_cost])
+        calls = {name: at_most.calls for name, at_most in self.assessors.items()}
+        rows = [(n, of.calls * TRIES, *of.at_most, of.at_most_cost) for n, of in calls.items()]
         return [Table("tuning", columns, rows)]
 
 
