@@ -27,7 +27,6 @@ from labeler.report.table import (
     Cell,
     Column,
     Interval,
-    Row,
     Table,
     interval_text,
     number_text,
@@ -328,14 +327,14 @@ def confusion_table(report: AssessorReport) -> Table:
     for grade in agreement.scale:
         columns.append(Column(str(grade), only="programs"))
         columns.append(Column(str(grade), only="people"))
-    rows: list[Row] = []
+    rows = []
     for grade, counts in zip(agreement.scale, numbers(agreement.confusion), strict=True):
         total = sum(counts)
         cells: list[Cell] = [grade, f"{grade} {names[grade]}" if grade in names else str(grade)]
         for count in counts:
             share = f"{count:,.0f} ({count / total:4.0%})" if total else "0"
             cells += [count, share]
-        rows.append([*cells, total])
+        rows.append((*cells, total))
     return Table("confusion", [*columns, Column("all", format=",.0f")], rows)
 
 

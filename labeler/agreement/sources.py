@@ -145,7 +145,7 @@ def runs_of(
     pooled = {} if collection is None else made_by(collection, "").tags
     texts = {} if collection is None else texts_of_queries(collection)
     read: dict[str, Run] = {}
-    tags: dict[str, str] = {}
+    tags = {}
     for name, path in runs_by_name(paths).items():
         with rereadable():
             hold_run(path, Meaning(texts=texts) if texts and path.is_file() else Meaning())

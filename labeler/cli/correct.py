@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -36,10 +35,13 @@ def correct(
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
     name_unread_runs(*paths)
-    names = {"human": human, "assessor": assessor}
-    example = "labeler correct HUMAN.qrels LLM.qrels RUN..."
-    both, runs = files_or_collection(paths, names, partial(qrels_of_both, **names), example)
-    show_result(corrections_of(*both, runs, options), to)
+    (by_people, by_assessor), runs = files_or_collection(
+        paths,
+        {"human": human, "assessor": assessor},
+        lambda folder: qrels_of_both(folder, human, assessor),
+        "labeler correct HUMAN.qrels LLM.qrels RUN...",
+    )
+    show_result(corrections_of(by_people, by_assessor, runs, options), to)
 
 
 def power(

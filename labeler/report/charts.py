@@ -158,7 +158,7 @@ def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
     start, end = max(names + 14, _MARGIN), WIDTH - max(numbers + 14, _MARGIN)
     made = scale(axis, reach, start, end)
     y = top = 8.0
-    drawn: list[str] = []
+    drawn = []
     if any(is_unclear(row, axis) for row in rows):
         y = top = 32.0
         unclear = f"the interval holds {axis.text(axis.reference)}"

@@ -160,7 +160,7 @@ def rbp(r: Rankings, worth: Worth, p: float) -> Floats:
     tops = np.zeros(r.n, dtype=np.int64)
     np.maximum.at(tops, r.pool_query, r.pool_grade)
     low = min(0.0, *worth.values(), 0.0)
-    ends: dict[int, float] = {}
+    ends = {}
     for top in set(tops.tolist()):  # of the levels that gain themselves only the topmost counts
         levels = (float(level) for level in range(top, -1, -1) if level not in worth)
         ends[top] = max([next(levels, -math.inf), *worth.values()])
