@@ -107,7 +107,8 @@ class AssessorReport(Result):
             else None,
         }
         return self.picked(
-            *("stale", "findings"),
+            "stale",
+            "findings",
             pairs=agreement.pairs,
             queries=len(agreement.queries),
             left_out={**left_out, "scenarios": agreement.scenarios},

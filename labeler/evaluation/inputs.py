@@ -373,7 +373,7 @@ def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
 
 # Families of models, what their members are called, and which systems are of a model's family.
 
-FAMILIES: Mapping[str, str] = {
+FAMILIES = {
     "GPT": "gpt davinci openai text-embedding-3 text-embedding-ada ada-002 o1 o3 o4",
     "Claude": "claude anthropic sonnet opus haiku",
     "Gemini or Gemma": "gemini gemma embeddinggemma gecko text-bison",

@@ -241,7 +241,8 @@ class DriftCheck(Result):
         """The figures by name; what is undefined is None."""
         return self.picked(
             *("name", "verdict", "compared", "failed", "remembered", "changed"),
-            *("same", "shift"),
+            "same",
+            "shift",
             control=self.run.number,
             drifted=self.has_drifted,
             pairs=len(self.run.pairs),

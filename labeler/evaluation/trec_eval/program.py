@@ -11,7 +11,7 @@ import numpy as np
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.trec_eval import measures as te
-from labeler.evaluation.trec_eval.measures import Line, Maker
+from labeler.evaluation.trec_eval.measures import Line
 from labeler.messages import no_query_in_common
 from labeler.metrics import measures as ours
 from labeler.metrics.judged import JudgedPairs
@@ -27,7 +27,7 @@ RUN_ID, QUERIES = "runid", "num_q"
 
 UTILITY = (1.0, -1.0, 0.0, 0.0)
 
-MEASURES: dict[str, Maker] = {
+MEASURES = {
     "num_ret": te.count(lambda r, level: r.retrieved),
     "num_rel": te.count(lambda r, level: r.in_pool(level)),
     "num_rel_ret": te.count(ours.num_rel_ret),
