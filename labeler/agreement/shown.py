@@ -27,6 +27,7 @@ from labeler.report.table import (
     Cell,
     Column,
     Interval,
+    Row,
     Table,
     interval_text,
     number_text,
@@ -428,7 +429,9 @@ def joint_table(joint: JointAgreement) -> Table:
     named = (("people", "people", joint.people), ("others", "assessors", joint.others))
     groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
     columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
-    rows = [(name, *(statistics[name] for _, statistics in groups.values())) for name in JOINT]
+    rows: list[Row] = [
+        (name, *(statistics[name] for _, statistics in groups.values())) for name in JOINT
+    ]
     whose = " and ".join(f"the {title}" for title, _ in groups.values())
     first = Column("statistic", align="left")
     return Table("joint", [first, *columns], rows, f"{whose} among themselves")

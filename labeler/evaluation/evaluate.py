@@ -84,7 +84,7 @@ from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Table, frame_of, interval_text, table_of
+from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -341,7 +341,7 @@ class Report(Result):
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
         columns = [*(Column(name, align="left") for name in ("run", "query"))]
-        rows = [
+        rows: list[Row] = [
             (run.name, query, *values.values())
             for run in self.runs
             for query, values in run.scores.per_query().items()

@@ -23,7 +23,7 @@ from labeler.files.boundary import finite
 from labeler.messages import count_of, meant, no_query_in_common
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Table
+from labeler.report.table import Column, Row, Table
 from labeler.trec.values import shown
 
 # The groups and the weights of queries.
@@ -311,7 +311,7 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
     first_rows = [s for s in grouped.scores if (s.run, s.measure) == (runs[0], measures[0])]
     # those without a score come last
     worst = sorted(first_rows, key=lambda s: (not s.queries, s.value if s.queries else 0.0))
-    rows = []
+    rows: list[Row] = []
     for group in (score.group for score in worst):
         for run in runs:
             means = [cells[group, run, measure] for measure in shown]
