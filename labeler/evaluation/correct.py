@@ -42,7 +42,7 @@ from labeler.evaluation.options import (
 )
 from labeler.evaluation.scores import MEANS, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
-from labeler.metrics import Measure, parse_all
+from labeler.metrics import parse_all
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST
@@ -85,7 +85,12 @@ def corrections_of(
     human: AnyQrels, assessor: AnyQrels | None, runs: AnyRuns | None, options: CorrectionOptions
 ) -> Corrections:
     """The corrections of `correct`, with its options in one place."""
-    measures, runs_by_name = _means(options.measures), runs_from(runs, human)
+    with about("measures"):
+        for measure in (measures := parse_all(options.measures)):
+            if measure.definition.summary not in MEANS or measure.name == "Judged":
+                problem = "is no mean over queries that grades decide; such means can be corrected"
+                raise Misuse(f"{measure} {problem}")
+    runs_by_name = runs_from(runs, human)
     if options.baseline is not None:
         check_known("run", options.baseline, runs_by_name, "baseline")
     if assessor is None:
@@ -113,17 +118,6 @@ def corrections_of(
     findings += origin_findings(assessor)
     differences = corrected_differences(runs_by_both, measures, options.baseline, options.target)
     return Corrections(options.target, tuple(scores), tuple(differences), tuple(findings))
-
-
-def _means(texts: Sequence[str]) -> list[Measure]:
-    """The measures; `Misuse` names one whose mean over queries grades alone do not decide."""
-    with about("measures"):
-        measures = parse_all(texts)
-    for measure in measures:
-        if measure.definition.summary not in MEANS or measure.name == "Judged":
-            problem = "is no mean over queries that grades decide; such means can be corrected"
-            raise Misuse(f"{measure} {problem}", parameter="measures")
-    return measures
 
 
 def qrels_of_both(

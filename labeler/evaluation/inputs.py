@@ -438,15 +438,12 @@ def families(text: str) -> set[str]:
     spellings = {" ".join(_words(text)), " ".join(_words(_apart(text)))}
     return {
         family
-        for family in FAMILIES
+        for family, names in FAMILIES.items()
         for words in spellings
-        if _may_stand_in(words, family) and _pattern(family).search(words)
+        # whether a member's name is part of the text is soon known; a pattern takes long
+        if any(name.rstrip("#").replace("-", " ") in words for name in names.split())
+        and _pattern(family).search(words)
     }
-
-
-def _may_stand_in(words: str, family: str) -> bool:
-    """Whether a member's name is part of a text, which is soon known; a pattern takes long."""
-    return any(name.rstrip("#").replace("-", " ") in words for name in FAMILIES[family].split())
 
 
 def _words(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from labeler.collection.judgements import JudgementLines, Origin, origin_of, rep
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.whose import made_by
-from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, state_of
 from labeler.errors import BadInput, Misuse
 from labeler.lab.panel_rules import Rule, combine, votes_of
 from labeler.messages import Note, count_of
@@ -242,7 +242,11 @@ class PanelSet:
             answers = self._answers(row)
             outcome: Outcome
             if vote == NONE:
-                outcome = _failure(pair, answers, self.fewest)
+                graded = sum(isinstance(answer, int) for answer in answers.values())
+                have = count_of(graded, "member has", "members have")
+                given = (f"{name} {each}" for name, each in answers.items() if type(each) is str)
+                needed = f"{have} a grade, and {self.fewest} are needed: {', '.join(given)}"
+                outcome = Failure(pair, _status(answers), needed)
             else:
                 given = (f"{name} {each}" for name, each in answers.items() if each is not None)
                 reason = f"{self.options.rule} of {', '.join(given)}"
@@ -289,13 +293,6 @@ def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> 
         combine(votes, options.rule, options.seed),
         len(joined.row) - len(rows),
     )
-
-
-def _failure(pair: Pair, answers: Mapping[str, int | str | None], fewest: int) -> Failure:
-    graded = sum(isinstance(grade, int) for grade in answers.values())
-    have = count_of(graded, "member has", "members have")
-    failed = ", ".join(f"{name} {each}" for name, each in answers.items() if isinstance(each, str))
-    return Failure(pair, _status(answers), f"{have} a grade, and {fewest} are needed: {failed}")
 
 
 def _status(answers: Mapping[str, int | str | None]) -> str:
