@@ -466,22 +466,14 @@ def align(
         np.stack([human_at, assessor_at], axis=1)[graded],
         None if weight is None else weight[graded],
     )
-    if weights is not None:
-        left_out = _of_sample(left_out, people, given, weights)
+    if weights is not None:  # of pairs without a human grade, those never drawn and those skipped
+        drawn = PairColumns.of_pairs(weights, np.float64)
+        alone = (given.rows_in(people) == NONE) & (given.rows_in(drawn) == NONE)
+        skipped = int((drawn.rows_in(people) == NONE).sum())
+        left_out = replace(
+            left_out, only_other=0, skipped_by_people=skipped, not_drawn=int(alone.sum())
+        )
     return Aligned(pairs, left_out, reader, grades, _counted(labels, label[has_label]))
-
-
-def _of_sample(
-    out: LeftOut,
-    people: PairColumns[int],
-    given: PairColumns[Label],
-    weights: Mapping[Pair, float],
-) -> LeftOut:
-    """The counts of pairs without a human grade, split into never drawn and skipped."""
-    drawn = PairColumns.of_pairs(weights, np.float64)
-    alone, skipped = given.rows_in(people) == NONE, drawn.rows_in(people) == NONE
-    not_drawn = int((alone & (given.rows_in(drawn) == NONE)).sum())
-    return replace(out, only_other=0, skipped_by_people=int(skipped.sum()), not_drawn=not_drawn)
 
 
 def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:

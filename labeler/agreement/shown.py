@@ -235,10 +235,10 @@ def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
     highest, lowest = (of.agreement.statistics.get(statistic) for of in (best, last))
     if highest is None or highest.value is None:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
-    high, low = interval_text(highest), interval_text(lowest)
     return (
-        f"{len(ordered)} assessors beside {human}, in the order of {statistic}: from {high} of "
-        f"{short(best.assessor)} to {low} of {short(last.assessor)}. Order alone may be chance."
+        f"{len(ordered)} assessors beside {human}, in the order of {statistic}: from "
+        f"{interval_text(highest)} of {short(best.assessor)} to {interval_text(lowest)} of "
+        f"{short(last.assessor)}. Order alone may be chance."
     )
 
 
