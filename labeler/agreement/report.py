@@ -18,7 +18,8 @@ from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
-from labeler.evaluation.gates import GateOutcome, parse_limits
+from labeler.evaluation.gates import GateOutcome
+from labeler.evaluation.options import parse_limits
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text

@@ -102,7 +102,12 @@ def command(
     Tests say which runs differ.
     """
     if reuse:
-        _show_reuse(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
+        from labeler.pools.reuse import reuse as owed_to_runs  # few calls ask for it
+
+        with about("qrels"):
+            name = collection_qrels(paths[0], qrels).stem
+        with about("measures", "measure"):
+            show_result(owed_to_runs(paths[0], name, options.measures[0]), to)
         return
     if picture is not None:
         from labeler.report.picture import check_ending
@@ -155,16 +160,6 @@ def command(
         note(f"drawn: {drawing.path}")
     if held:
         outcome_of(report, held).check()
-
-
-def _show_reuse(folder: Path, qrels: str | None, measure: str, to: Destination) -> None:
-    """Write what the pool of a collection owes to each run."""
-    from labeler.pools.reuse import reuse
-
-    with about("qrels"):
-        name = collection_qrels(folder, qrels).stem
-    with about("measures", "measure"):
-        show_result(reuse(folder, name, measure), to)
 
 
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:

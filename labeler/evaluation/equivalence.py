@@ -14,7 +14,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
-from labeler.evaluation.gates import parse_limits
+from labeler.evaluation.options import parse_limits
 from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.result import Hidden
