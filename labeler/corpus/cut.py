@@ -33,10 +33,6 @@ class Piece:
     end: Place
 
 
-def _gap(block: Block) -> str:
-    return "\n" if block.tight else "\n\n"
-
-
 def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[list[Piece]]:
     """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
     waiting: list[Piece] = []
@@ -62,7 +58,7 @@ def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[li
 
 def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
     """A block; of one that is too long for one passage its sentences, or words of long ones."""
-    gap, length = _gap(block), count_words(block.text)
+    gap, length = "\n" if block.tight else "\n\n", count_words(block.text)
     if length <= lengths.most or block.code:
         whole = (number, len(block.text))
         yield Piece(block.text, length, gap, block.line, block.code, (number, 0), whole)

@@ -82,12 +82,13 @@ class RoundFound:
     @classmethod
     def of(cls, pool: Pool, grades: Qrels, number: int, rel: int) -> RoundFound:
         """A round of a pool; number 0 is no round, but what was in the pool before."""
-        of_round = pool.keep(pool.rounds == number).pairs
-        judged = [pair for pair in of_round if pair.grade_in(grades) is not None]
-        relevant = sum((pair.grade_in(grades) or 0) >= rel for pair in judged)
-        so_far = pool.keep(pool.rounds <= number).pairs
-        total = sum((pair.grade_in(grades) or 0) >= rel for pair in so_far)
-        return cls(number, len(of_round), len(judged), relevant, total)
+        of_round, so_far = (
+            [pair.grade_in(grades) for pair in pool.keep(rows).pairs]
+            for rows in (pool.rounds == number, pool.rounds <= number)
+        )
+        relevant, total = (sum((g or 0) >= rel for g in each) for each in (of_round, so_far))
+        judged = len(of_round) - of_round.count(None)
+        return cls(number, len(of_round), judged, relevant, total)
 
     @shown
     def share(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from labeler import __version__
@@ -176,9 +176,9 @@ def import_plan(
     into = collection if isinstance(collection, Collection) else Collection(Path(collection))
     with opened(Path(source)) as inside:
         plan = plan_of(inside)
+        shown = plan.of(Path(source), inside)
         if plan.refused or not plan.taken:
-            problem = next(iter(plan.refused), f"{source}: nothing in it to take")
-            raise BadInput(problem.replace(str(inside), str(source)))
+            raise BadInput(next(iter(shown.refused), f"{source}: nothing in it to take"))
         texts, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
         is_free = how.force or not into.corpus.exists()
         if texts and is_free and into.corpus not in map(Path, texts):
@@ -199,7 +199,6 @@ def import_plan(
         with locked(into, watch.note):
             update_card(into, "ingest", {**card_section(read_card(into), "ingest"), **here})
     not_taken = tuple(name.replace(str(inside), str(source)) for name in left)
-    shown = plan.of(Path(source), inside)
     return Imported(shown, into.folder, documents, queries, qrels, not_taken)
 
 
@@ -221,13 +220,12 @@ def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note
 def _grades(
     files: Sequence[Path], into: Collection, how: ImportSettings, note: Note
 ) -> ImportedQrels:
-    meaning = {"grade_map": how.grade_map, "scale": how.scale}
     if len(files) == 1:
-        return import_qrels(files[0], into, name=how.name, warn=note, force=how.force, **meaning)
+        return import_qrels(files[0], into, warn=note, **asdict(how))
     rows = [
         (query, document, grade)
         for path in files
-        for query, grades in read_own_qrels(path, note, into, **meaning).items()
+        for query, grades in read_own_qrels(path, note, into, how.grade_map, how.scale).items()
         for document, grade in grades.items()
     ]
     return import_qrels(rows, into, name=how.name, warn=note, force=how.force)

@@ -360,9 +360,10 @@ def generated_before(collection: Collection, writer: Writer) -> list[Query]:
     generated = [q for q in _queries_in(collection.queries) if _is_generated(q)]
     for query in generated:
         kind = str(query.metadata.get("kind") or "")
-        origin = writer.origin_of(kind) if kind in writer.shares or not kind else writer.origin
-        compared = origin if kind in writer.shares or not writer.mix else {**origin, "prompt": None}
-        for what, new in compared.items():
+        origin = writer.origin_of(kind)
+        if writer.mix and kind not in writer.shares:
+            origin["prompt"] = None
+        for what, new in origin.items():
             earlier = query.metadata.get(what, new)
             if new is not None and earlier != new:
                 raise Misuse(

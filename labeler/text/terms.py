@@ -252,14 +252,10 @@ def can_encode() -> bool:
 
 
 def encode(texts: Sequence[str]) -> Vectors:
-    """The unit vectors of `texts`, float32, `(texts, 256)`."""
-    if not texts:
-        return np.zeros((0, 256), np.float32)
-    return unit_vectors(_means(texts))
+    """The unit vectors of `texts`, float32, `(texts, 256)`, from the means of their tokens' vectors.
 
-
-def _means(texts: Sequence[str]) -> Vectors:
-    """The mean of the vectors of each text's tokens; zeros for a text without any."""
+    A text without any known token has zeros.
+    """
     encoder = _encoder()
     means = np.zeros((len(texts), encoder.vectors.shape[1]), np.float32)
     for start in range(0, len(texts), 64):
@@ -268,7 +264,7 @@ def _means(texts: Sequence[str]) -> Vectors:
         for row, encoding in enumerate(encodings, start):
             if encoding.ids:
                 means[row] = encoder.vectors[encoding.ids].sum(axis=0) / len(encoding.ids)
-    return means
+    return unit_vectors(means)
 
 
 @cache

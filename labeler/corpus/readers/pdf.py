@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from bisect import bisect
 from collections import Counter
@@ -124,8 +125,8 @@ def _lines(page: PageObject) -> list[_Line]:
     lines: list[list[_Cell]] = [[]]
 
     def take(text: str, outer: Any, inner: Any, font: Any, size: float) -> None:
-        scale = abs((inner[0] * inner[3] - inner[1] * inner[2]) ** 2) ** 0.25
-        scale *= abs((outer[0] * outer[3] - outer[1] * outer[2]) ** 2) ** 0.25
+        areas = (each[0] * each[3] - each[1] * each[2] for each in (inner, outer))
+        scale = math.sqrt(abs(math.prod(areas)))
         x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
         y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
         name = str(font.get("/BaseFont", "")) if font else ""
@@ -343,10 +344,10 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
         lines = [*group]
         if level == _CODE:
             yield _Part(_code_of(lines), level)
-        elif is_table:
+            continue
+        if is_table:
             rows = enumerate(map(_text_of, lines))
             yield from (_Part(text, 0, row if len(lines) > 1 else -1) for row, text in rows)
-        if is_table or level == _CODE:
             continue
         is_end = _ends_heading if level else partial(_ends_paragraph, width, pitch)
         words = [lines[0][0].text]
