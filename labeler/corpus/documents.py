@@ -248,10 +248,10 @@ def _refuse_losses(result: Ingested, most_lost: float) -> None:
     worst = {path: each for path, each in result.losses.items() if each.share > most_lost}
     for path, each in sorted(worst.items(), key=lambda entry: -entry[1].share)[:1]:
         others = f", and {count_of(len(worst) - 1, 'other file')}" if len(worst) > 1 else ""
-        problem = f"{each.share:.0%} of its text would be left out{others}"
-        bound = f"most_lost, {most_lost:g}, allows less"
         raise BadInput(
-            f"{path}: {problem} ({loss_line({path: each})}); {bound}", parameter="most_lost"
+            f"{path}: {each.share:.0%} of its text would be left out{others} "
+            f"({loss_line({path: each})}); most_lost, {most_lost:g}, allows less",
+            parameter="most_lost",
         )
 
 

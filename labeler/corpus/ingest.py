@@ -139,8 +139,10 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
     missing = set(read_pool(collection.pool).pairs.documents) - result.documents.keys()
     if missing:
         states = ("document that is edited or gone", "documents that are edited or gone")
-        problem = f"names {count_of(len(missing), *states)}, as {min(missing)}"
-        raise Misuse(f"{collection.pool} {problem}; `update` takes edits in and keeps the grades")
+        raise Misuse(
+            f"{collection.pool} names {count_of(len(missing), *states)}, as {min(missing)}; "
+            "`update` takes edits in and keeps the grades"
+        )
 
 
 def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:

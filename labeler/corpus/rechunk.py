@@ -73,8 +73,10 @@ def check_unedited(old: Documents, new: Documents) -> None:
     for file, sha256 in _hashes(old).items():
         if hashes.get(file) != sha256:
             state = "was edited" if file in hashes else "is not there any more"
-            problem = f"{file} {state} since the collection was made"
-            raise BadInput(f"{problem}; take edits in first: labeler corpus update DOCUMENTS COLL")
+            raise BadInput(
+                f"{file} {state} since the collection was made; take edits in first: labeler "
+                "corpus update DOCUMENTS COLL"
+            )
 
 
 def _hashes(documents: Documents) -> dict[str, str]:

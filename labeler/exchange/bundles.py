@@ -192,8 +192,10 @@ def _check_lists(path: Path, held: Held, rows: Rows | None) -> None:
         is_prose = bool(_IN_PROSE.search(text)) or median(map(len, text.split("\n"))) > LONG_QUERY
         doubts = held.shape == TEXT and (is_prose or not is_list)
     if doubts:
-        problem = "nothing says that it holds queries; to take it for these, name it queries"
-        raise BadInput(f"{path}: {problem}{path.suffix}")
+        raise BadInput(
+            f"{path}: nothing says that it holds queries; to take it for these, name it "
+            f"queries{path.suffix}"
+        )
 
 
 def _names_documents(rows: Rows) -> bool:
@@ -273,9 +275,10 @@ def _of_folder(folder: Path) -> ImportPlan:
     kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"
     kind = "a test collection as BEIR has it" if {DOCUMENTS, QUERIES} <= counts else kind
     if not taken and not refused:
-        problem = "no corpus, queries, qrels or runs in it, by the names of its files"
-        ingest = f"a folder of documents goes in by: labeler corpus ingest {folder} -o COLL"
-        refused.append(f"{folder}: {problem}; {ingest}")
+        refused.append(
+            f"{folder}: no corpus, queries, qrels or runs in it, by the names of its files; a "
+            f"folder of documents goes in by: labeler corpus ingest {folder} -o COLL"
+        )
     return ImportPlan(str(folder), kind, tuple(taken), tuple(left), tuple(refused))
 
 

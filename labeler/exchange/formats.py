@@ -176,8 +176,10 @@ def _unpack(path: Path, part: str, copy: Path) -> None:
         tests = [member for member in of_part if "test" in WORDS.split(member.filename.casefold())]
         several = tests or of_part or files
         if len(several) != 1:
-            problem = f"a ZIP archive with {len(several)} files"
-            raise BadInput(f"{path}: {problem}; take it in by import, or unpack it and name one")
+            raise BadInput(
+                f"{path}: a ZIP archive with {len(several)} files; take it in by import, or unpack "
+                "it and name one"
+            )
         if several[0].file_size > most_unpacked(path.stat().st_size):
             raise TooLarge(f"{path}: {several[0].filename!r:.80} unpacks to more than texts do")
         copy.write_bytes(archive.read(several[0]))
@@ -221,8 +223,12 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
             return rows_of_text(path, delimiter)
     has_texts = "\t" in line and any(len(cell.split()) > 1 for cell in line.split("\t"))
     if has_texts or (len(line.split()) < 3 and ("," in line or ";" in line)):
-        problem = f"a table whose first row names no columns of a query and a document: {line:.60}"
-        raise BadInput.at(path, 1, f"{problem}; write such a row above it, as {example}")
+        raise BadInput.at(
+            path,
+            1,
+            f"a table whose first row names no columns of a query and a document: {line:.60}; "
+            f"write such a row above it, as {example}",
+        )
     return None
 
 
@@ -384,8 +390,9 @@ def _documents(
         count += 1
         yield number, source
     if left and not count:
-        problem = "nothing but updates and removals, of which no document can be made"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(
+            f"{path}: nothing but updates and removals, of which no document can be made"
+        )
 
 
 def is_fed(held: Held) -> bool:
@@ -417,8 +424,10 @@ def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:
         rows = rows_of_any(path, "query_id, and others as kind or weight")
         ids = part_of(rows.columns, _IDS, "query's id")
         if ids is None:
-            problem = f"no column of queries' ids among {in_words(rows.columns)}"
-            raise BadInput(f"{path}: {problem}; expected one called query_id")
+            raise BadInput(
+                f"{path}: no column of queries' ids among {in_words(rows.columns)}; expected one "
+                "called query_id"
+            )
         tell(path, rows.kind("facts about queries", rows.columns))
         for number, row in position.follow(rows.checked([ids])):
             query_id = stripped_id(path, number, row, ids.column)

@@ -119,8 +119,9 @@ def parts_of(
         if part is not None:
             held[what] = part
     if "query" not in held:
-        problem = f"no column of queries among {shown}; name it"
-        raise BadInput(f"{path}: {problem}", parameter="query_field")
+        raise BadInput(
+            f"{path}: no column of queries among {shown}; name it", parameter="query_field"
+        )
     return held
 
 
@@ -129,9 +130,11 @@ def _unread(path: Path, parts: Mapping[str, usual.RowPart], fields: LogFields) -
     if not {"count", "session"} <= parts.keys():
         return ""
     if bool(fields.count_field) == bool(fields.session_field):
-        both = f"{parts['count'].column!r} is a count and {parts['session'].column!r} a session"
-        problem = f"{both}: each says how often a query was searched for; name the one to count by"
-        raise BadInput(f"{path}: {problem}", parameter="count_field")
+        raise BadInput(
+            f"{path}: {parts['count'].column!r} is a count and {parts['session'].column!r} a "
+            "session: each says how often a query was searched for; name the one to count by",
+            parameter="count_field",
+        )
     return "session" if fields.count_field else "count"
 
 

@@ -34,8 +34,11 @@ class NamedByText(SaysTooLittle):
     """A file names queries by their text, and no queries are given that have ids."""
 
     def __init__(self, path: Path, where: str, text: str) -> None:
-        problem = f"names queries by their text ({text!r:.60}); give queries that have ids"
-        super().__init__(f"{where}: {problem}", path, {"queries": "COLL"})
+        super().__init__(
+            f"{where}: names queries by their text ({text!r:.60}); give queries that have ids",
+            path,
+            {"queries": "COLL"},
+        )
 
 
 @dataclass
@@ -208,8 +211,12 @@ def _letor(path: Path) -> Iterator[Rating]:
     for number, line in numbered_lines(path):
         row = _LETOR.fullmatch(line)
         if row is None and line.strip():
-            problem = "expected a grade, qid:QUERY, features and # docid = DOCUMENT"
-            raise BadInput.at(path, number, f"{problem}; found {line[:60]!r}")
+            raise BadInput.at(
+                path,
+                number,
+                "expected a grade, qid:QUERY, features and # docid = DOCUMENT; found "
+                f"{line[:60]!r}",
+            )
         if row is not None:
             yield Rating(number, row[2], row[3], row[1])
 

@@ -206,8 +206,11 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
             return _of_rows(rows_of_text(path, delimiter))
         if usual.names_a_pair(cells):
             columns = usual.in_words(cells)
-            problem = f"a table of queries and documents (columns {columns}), without texts"
-            raise BadInput(f"{path}: {problem}; expected queries", parameter="query_field")
+            raise BadInput(
+                f"{path}: a table of queries and documents (columns {columns}), without texts; "
+                "expected queries",
+                parameter="query_field",
+            )
     if (
         key_of(line) in _LINE_TEXTS
         and line[-1:] != ":"
@@ -260,8 +263,12 @@ def _items(path: Path) -> list[NumberedRow] | None:
         return None
     for number, line, mark in rows:
         if mark is None:
-            problem = f"no item, among lines that begin as those of a list do: {line[:60]!r}"
-            raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")
+            raise BadInput.at(
+                path,
+                number,
+                f"no item, among lines that begin as those of a list do: {line[:60]!r}; write a "
+                "query a line, without marks",
+            )
     items = [(number, mark[4]) for number, _, mark in rows if mark and not mark[1]]
     keyed = [_KEYED.fullmatch(text) for _, text in items]
     if all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
@@ -273,8 +280,12 @@ def _item(path: Path, number: int, text: str) -> NumberedRow:
     """A line or an item as a query; `BadInput` where marks of a format are left in it."""
     is_yaml, text = path.suffix.casefold() in (".yaml", ".yml"), _QUOTED.sub(r"\1", text)
     if _MARKS.fullmatch(text) or (is_yaml and _MARKS_OF_YAML.fullmatch(text)):
-        problem = f"marks of a format, and no plain query: {text[:60]!r}"
-        raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")
+        raise BadInput.at(
+            path,
+            number,
+            f"marks of a format, and no plain query: {text[:60]!r}; write a query a line, without "
+            "marks",
+        )
     return number, {"text": text}
 
 
@@ -371,8 +382,9 @@ def _numbered(read: Rows, picked: Picked) -> dict[str, Query]:
             if query.id in queries:
                 raise position.error(f"the id {query.id!r} stands in an earlier line too")
             if first is not None:
-                problem = f"the same query as {first!r}: {query.text[:60]!r}"
-                raise position.error(f"{problem}; keep one of them")
+                raise position.error(
+                    f"the same query as {first!r}: {query.text[:60]!r}; keep one of them"
+                )
             queries[query.id], texts[query.text] = query, query.id
     return queries
 

@@ -260,8 +260,10 @@ class _Growth:
         documents = documents_of(self.collection.corpus, {pair.doc_id for pair in seeds})
         for query_id, doc_id in seeds:
             if doc_id not in documents:
-                problem = f"the pair {query_id} {doc_id} is of a document that the corpus lacks"
-                raise BadInput(f"{self.collection.pool}: {problem}")
+                raise BadInput(
+                    f"{self.collection.pool}: "
+                    f"the pair {query_id} {doc_id} is of a document that the corpus lacks"
+                )
         most = self.expansion.neighbors
         return neighbors(searched, documents.values(), most, encoder, control.progress)
 

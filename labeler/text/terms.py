@@ -252,7 +252,7 @@ def can_encode() -> bool:
 
 
 def encode(texts: Sequence[str]) -> Vectors:
-    """The unit vectors of `texts`, float32, `(texts, 256)`, from the means of their tokens' vectors.
+    """The unit vectors of `texts`, float32, `(texts, 256)`: means of the vectors of their tokens.
 
     A text without any known token has zeros.
     """

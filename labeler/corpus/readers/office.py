@@ -134,7 +134,7 @@ def _walk(element: Element, last: Container[str]) -> Iterator[Element]:
 
 
 def _topmost(element: Element, tags: Container[str]) -> Iterator[Element]:
-    """Those of these elements that a reader sees below another one, and that lie in none of them."""
+    """Those of these elements that a reader sees below another one, outermost ones alone."""
     return (each for each in _walk(element, tags) if each.tag in tags)
 
 

@@ -62,8 +62,10 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     if first is None:
         raise BadInput(f"{path}: empty")
     if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
-        problem = "queries by its name, and with texts alone"
-        raise BadInput(f"{path}: {problem}; name it as documents if it holds those")
+        raise BadInput(
+            f"{path}: queries by its name, and with texts alone; name it as documents if it holds "
+            "those"
+        )
     check_has_text(path, first[1], fields)
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)
@@ -84,9 +86,10 @@ def _table(held: Held, kind: str) -> Rows:
         lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
         lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
         if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
-            problem = "ids and short texts, and no row that names them: queries or documents?"
-            remedy = "write id and text, or id and query, in a row above"
-            raise BadInput(f"{path}: {problem}; {remedy}")
+            raise BadInput(
+                f"{path}: ids and short texts, and no row that names them: queries or documents?; "
+                "write id and text, or id and query, in a row above"
+            )
     return rows_of_text(path, "\t", names)
 
 

@@ -77,8 +77,10 @@ def refuse_equal_texts(content: Content, tool: str) -> None:
         text = content.queries[query_id].text
         first = first_by_text.setdefault(text, query_id)
         if first != query_id:
-            problem = f"the queries {first} and {query_id} have one text, {text[:60]!r}"
-            raise BadInput(f"{problem}, by which {tool} knows them; export one of them")
+            raise BadInput(
+                f"the queries {first} and {query_id} have one text, {text[:60]!r}, by which {tool} "
+                "knows them; export one of them"
+            )
 
 
 # The names of the formats of exports, for whoever offers a choice of them.
