@@ -237,8 +237,7 @@ def _read_all(
         result.files += _read_into(result, file, how)
         advance(end, total)
     if not result.documents:
-        problem = _nothing_read(inputs, input_files, result)
-        raise BadInput(problem, parameter=result.parameter)
+        raise BadInput(_nothing_read(inputs, input_files, result), parameter=result.parameter)
     _refuse_losses(result, how.files.most_lost)
     return result
 

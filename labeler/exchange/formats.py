@@ -105,8 +105,7 @@ FORMATS: dict[str, Format] = {
 
 def recognised(value: Any) -> Contents | None:
     """What the first format that knows a value makes of it."""
-    every = (of_format(value) for of_format in FORMATS.values())
-    return next(filter(None, every), None)
+    return next(filter(None, (of_format(value) for of_format in FORMATS.values())), None)
 
 
 @dataclass(frozen=True)

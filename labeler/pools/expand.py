@@ -87,8 +87,7 @@ class RoundFound:
             for rows in (pool.rounds == number, pool.rounds <= number)
         )
         relevant, total = (sum((g or 0) >= rel for g in each) for each in (of_round, so_far))
-        judged = len(of_round) - of_round.count(None)
-        return cls(number, len(of_round), judged, relevant, total)
+        return cls(number, len(of_round), len(of_round) - of_round.count(None), relevant, total)
 
     @shown
     def share(self) -> float:

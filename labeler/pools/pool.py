@@ -158,8 +158,7 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
         source = np.searchsorted(kinds, source).astype(np.int32)
         finders = [finders[kind // 2] + (name,) * (kind % 2) for kind in kinds.tolist()]
     pairs = Pairs(joined.queries, joined.documents, joined.query, joined.document)
-    sources = [PoolSource(names, (), None) for names in finders]
-    return Pool(pairs, best, source, sources)
+    return Pool(pairs, best, source, [PoolSource(names, (), None) for names in finders])
 
 
 def _add_pairs(
