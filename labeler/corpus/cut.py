@@ -7,9 +7,9 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, SourceDocument
@@ -20,8 +20,7 @@ from labeler.text.languages import count_words, short_stretches
 # The pieces that passages are put together from: blocks, or the sentences of long ones.
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A text that is never cut, its number of words, and the white space that stands before it."""
 
     text: str
@@ -137,8 +136,7 @@ def _total(pieces: Iterable[Piece]) -> int:
 _USUAL = Lengths()
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A passage under construction: lists of pieces, each with the headings above it."""
 
     parts: list[tuple[Headings, list[Piece]]]

@@ -13,11 +13,11 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, BadRow, TooLarge
 from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
@@ -108,8 +108,7 @@ def recognised(value: Any) -> Contents | None:
     return next(filter(None, (of_format(value) for of_format in FORMATS.values())), None)
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """What a file was opened to: what a known format holds, or a JSON value, or rows.
 
     All three are None of TREC's columns, of XML, and of texts and tables of no known format.

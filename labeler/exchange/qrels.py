@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
@@ -125,8 +125,7 @@ _EXPECTED = (
 )
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):
     """What a person says of a file: which grades its ratings are, which ids its queries have."""
 
     rule: GradeRule | None = None

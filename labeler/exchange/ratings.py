@@ -209,8 +209,7 @@ class Rating(NamedTuple):
         return ids_of(where, stripped(self.query), stripped(self.document))
 
 
-@dataclass(frozen=True)
-class RatedFile:
+class RatedFile(NamedTuple):
     """The ratings of a file, and what it was taken for.
 
     `by_text` says that queries are named by their text, or may be; `is_rating` that the numbers

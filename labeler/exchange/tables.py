@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from labeler.errors import BadInput, TooLarge
@@ -40,8 +40,7 @@ RANK = ("rank", "position", "docposition")
 """Names of columns as `key_of` spells them, the usual ones first."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowPart:
+class RowPart(NamedTuple):
     """The column that holds a part of each row: `what` says which, as in "query's id".
 
     A column with another of `names` means the same; there are none where the user named the column.

@@ -219,13 +219,13 @@ class _Growth:
     def grow(self, encoding: Encoding, control: Control) -> int:
         """Add the neighbors of all relevant documents as a round; how many pairs are new."""
         collection = self.collection
-        searched = _searched(collection, control)
+        searched = searched_corpus(collection, control.progress)
         grades = read_qrels(collection.qrels(self.name))
         pool = read_pool(collection.pool)
         seeds = [p for p in pool.pairs if (p.grade_in(grades) or 0) >= self.expansion.rel]
         near = self._neighbors(searched, seeds, encoding, control)
         with locked(collection, control.note):
-            if _searched(collection, control).sha256 != searched.sha256:
+            if searched_corpus(collection, control.progress).sha256 != searched.sha256:
                 raise BadInput(f"{collection.corpus}: changed meanwhile; run the command again")
             pool = read_pool(collection.pool)
             number = 1 + int(pool.rounds.max(initial=0))
@@ -265,8 +265,3 @@ class _Growth:
                 )
         most = self.expansion.neighbors
         return neighbors(searched, documents.values(), most, encoder, control.progress)
-
-
-def _searched(collection: Collection, control: Control) -> Searched:
-    with control.progress("reading the corpus") as advance:
-        return searched_corpus(collection, advance)

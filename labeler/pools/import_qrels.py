@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler import __version__
 from labeler.collection.card import card_section, making, read_card, update_card, update_card_entry
@@ -123,8 +124,7 @@ def read_own_qrels(
 _SHARD = re.compile(r"-\d+-of-\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportSettings:
+class ImportSettings(NamedTuple):
     """The name of the qrels, and what their ratings mean; with `force` others' are replaced."""
 
     name: str = "human"
@@ -221,7 +221,7 @@ def _grades(
     files: Sequence[Path], into: Collection, how: ImportSettings, note: Note
 ) -> ImportedQrels:
     if len(files) == 1:
-        return import_qrels(files[0], into, warn=note, **asdict(how))
+        return import_qrels(files[0], into, warn=note, **how._asdict())
     rows = [
         (query, document, grade)
         for path in files

@@ -375,8 +375,7 @@ def _retrieved(
             f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs "
             "stay in the pool. To compare encoders, retrieve a run of its own with each"
         )
-    with control.progress("reading the corpus") as advance:
-        searched = searched_corpus(collection, advance, bm25=sources.bm25)
+    searched = searched_corpus(collection, control.progress, bm25=sources.bm25)
     note_analyzer(searched.bm25, sources.bm25, control.note)
     built_in = retrieve(searched, queries, control.progress, encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:

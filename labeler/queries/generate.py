@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -405,7 +405,7 @@ def keep_generated(
     write_queries(collection.queries, [*old, *written])
     if fresh or generated.rejected or not collection.rejected.exists():
         with making(collection, [collection.rejected], force=force):
-            write_rows(collection.rejected, map(asdict, generated.rejected))
+            write_rows(collection.rejected, (each._asdict() for each in generated.rejected))
     entry = {
         **writer.origin,
         "samples": writer.samples,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler.data import Document
 from labeler.errors import Misuse, check_known
@@ -21,8 +22,7 @@ Mix = Mapping[str, float]
 """The share of each kind; shares sum to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryKind:
+class QueryKind(NamedTuple):
     """A kind of queries, by the name of the shipped prompt that writes it.
 
     `passages` is how many passages a query of it is written about, `max_words` how long it may be.

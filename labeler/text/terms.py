@@ -87,8 +87,7 @@ def _stem(word: str, language: str) -> str:
     return _stemmer(language).stemWord(word)
 
 
-@dataclass(frozen=True, slots=True)
-class Analyzer:
+class Analyzer(NamedTuple):
     """What makes index terms of texts: the Snowball stemmer of a language, and words left out.
 
     The one of English stems words of ASCII letters alone, the others all words.

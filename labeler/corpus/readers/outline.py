@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
@@ -197,7 +197,7 @@ def extracted(title: str, outline: Outline) -> Extracted:
         shown = block.text or ("", *block.headings)[-1]
         gap = ("\n" if block.tight else "\n\n") if parts else ""
         line += len(gap)
-        placed.append(replace(block, line=line))
+        placed.append(block._replace(line=line))
         parts += [gap, shown]
         line += shown.count("\n")
     text = "".join(parts)

@@ -9,13 +9,12 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
@@ -89,8 +88,7 @@ def _opened(path: Path, raw: bytes) -> PdfReader:
 # What stands in a line of a page, and where: its cells, of which most lines have one.
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(NamedTuple):
     """A stretch of a line; `x` and `y` are where it begins, from the left and from below.
 
     Lengths are in points.
@@ -143,7 +141,7 @@ def _lines(page: PageObject) -> list[_Line]:
     for line in filter(None, lines):  # the cells of a row may come as lines of one height
         last = rows[-1][-1] if rows[-1] else line[0]
         if abs(line[0].y - last.y) < 1 and line[0].x > last.x:
-            rows[-1] += [replace(line[0], text=f"\n{line[0].text}"), *line[1:]]
+            rows[-1] += [line[0]._replace(text=f"\n{line[0].text}"), *line[1:]]
         else:
             rows.append(line)
     return _in_columns([*map(_cells, filter(None, rows))])
@@ -160,8 +158,7 @@ def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
             several.append([])
         several[-1].append(run)
     cells = [
-        replace(
-            cell[0],
+        cell[0]._replace(
             text="".join(run.text for run in cell).replace("\n", " "),
             size=max(run.size for run in cell),
             bold=all(run.bold for run in cell),
@@ -175,7 +172,7 @@ def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
         for part in ([cell.text] if cell.mono else _TABULATED.split(cell.text))
     )
     return [
-        replace(cell, text=part.strip(), x=cell.x + cell.mono * indentation(part) * 0.6 * cell.size)
+        cell._replace(text=part.strip(), x=cell.x + cell.mono * indentation(part) * 0.6 * cell.size)
         for cell, part in parts
     ]
 
@@ -324,8 +321,7 @@ def _blocks(pages: Sequence[Sequence[_Line]], level_of: _Levels) -> tuple[list[B
     return outline.blocks, "".join(parts[:-1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A heading of a level, a paragraph, code, or a row of a table by its number in it."""
 
     text: str
