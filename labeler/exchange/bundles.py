@@ -41,6 +41,7 @@ from labeler.trec.values import QUERY_ID, SCORE, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt", ".xml", "")
+_ENDINGS = {".qrels": GRADES, ".qrel": GRADES, ".run": RANKINGS, ".trec": RANKINGS}
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
@@ -292,8 +293,9 @@ def _role_in(folder: Path, path: Path) -> str:
     A table of pairs among data of no name holds grades.
     """
     parts = path.relative_to(folder).parts
-    role = role_in(parts)
-    if role or not path.name.casefold().endswith((".parquet", ".arrow")):
+    ending = Path(path.name.casefold().removesuffix(".gz")).suffix
+    role = role_in(parts) or _ENDINGS.get(ending, "")
+    if role or ending not in (".parquet", ".arrow"):
         return role
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")
 
