@@ -174,7 +174,13 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
         return trec.read_qrels(path, warn)
 
 
-def hold_qrels(path: Path, warn: Note, meaning: Meaning, *, labels: bool = False) -> None:
+def hold_qrels(
+    path: Path,
+    warn: Note = lambda _line: None,
+    meaning: Meaning = AS_IT_STANDS,
+    *,
+    labels: bool = False,
+) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
     TREC's own are left as they are, unless `meaning` says more of them. With `labels` what is no
@@ -186,11 +192,6 @@ def hold_qrels(path: Path, warn: Note, meaning: Meaning, *, labels: bool = False
     if judged is not None:
         tell(path, judged.kind)
         read_instead(path, lambda copy: _write(path, judged, meaning, warn, copy, labels=labels))
-
-
-def hold_labels(path: Path) -> None:
-    """The same of labels, of which those that are no numbers stay as they are."""
-    hold_qrels(path, lambda _line: None, AS_IT_STANDS, labels=True)
 
 
 def judged_in(path: Path) -> RatedFile | None:

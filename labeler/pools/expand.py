@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
@@ -39,6 +39,7 @@ ENOUGH_JUDGED = 0.9
 """The share of a round that must have grades before it says whether another one pays."""
 
 EXPANDING = "Round after round"
+_rule = partial(option, panel=EXPANDING, rare=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +51,10 @@ class Expansion(Options):
     same judgements. `rel` is the lowest grade that counts as relevant.
     """
 
-    neighbors: int = option(
-        5, "Neighbors of each, by BM25 and by vectors.", COUNT, panel=EXPANDING, rare=True
-    )
-    until: float = option(
-        0.05,
-        "Stop where a round brought less of all relevant documents.",
-        SHARE,
-        panel=EXPANDING,
-        rare=True,
-    )
-    rel: int = option(
-        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=EXPANDING, rare=True
-    )
-    max_rounds: int = option(10, "The most rounds.", COUNT, panel=EXPANDING, rare=True)
+    neighbors: int = _rule(5, "Neighbors of each, by BM25 and by vectors.", COUNT)
+    until: float = _rule(0.05, "Stop where a round brought less of all relevant documents.", SHARE)
+    rel: int = _rule(1, "The lowest grade that counts as relevant.", TOP_GRADE)
+    max_rounds: int = _rule(10, "The most rounds.", COUNT)
 
 
 @dataclass(frozen=True)

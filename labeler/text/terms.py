@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,16 +35,12 @@ UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0
 """Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - PyStemmer's name
-
-
 @cache
-def _stemmer(language: str) -> _Stemmer:
+def _stemmer(language: str) -> Any:
     import Stemmer
 
     # its own cache takes three times as long as the stemming
-    return Stemmer.Stemmer(language, 0)  # type: ignore[no-any-return]  # PyStemmer has no types
+    return Stemmer.Stemmer(language, 0)
 
 
 @cache
@@ -84,7 +80,7 @@ def word_pattern() -> re.Pattern[str]:
 def _stem(word: str, language: str) -> str:
     if language == UNSTEMMED or (language == ENGLISH and not word.isascii()):
         return word
-    return _stemmer(language).stemWord(word)
+    return str(_stemmer(language).stemWord(word))
 
 
 class Analyzer(NamedTuple):
