@@ -206,8 +206,9 @@ def read_documents(
         try:
             result = _read_all([str(inside)], leave_out, advance, how)
         except BadInput as error:
-            problem = str(error).replace(str(inside), archive)
-            raise BadInput(problem, parameter=error.parameter) from error
+            raise BadInput(
+                str(error).replace(str(inside), archive), parameter=error.parameter
+            ) from error
     for lines in (result.unread, result.collection_files, result.links_out):
         lines[:] = [line.replace(str(inside), archive) for line in lines]
     return result
@@ -310,8 +311,9 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
             result.losses[writable(file.shown_path)] = source.losses
         if source.id is not None:
             if result.documents.is_before(source.id, before):
-                problem = f"the id {source.id!r} stands in an earlier file too"
-                raise BadInput.at(file.path, source.line, problem)
+                raise BadInput.at(
+                    file.path, source.line, f"the id {source.id!r} stands in an earlier file too"
+                )
             document = Document(source.id, source.text, source.title, source.metadata)
             result.documents.add(document)  # a row with an id of its own stays as it is
             continue

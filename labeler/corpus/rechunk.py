@@ -60,11 +60,15 @@ def _check_was_cut(collection: Collection, old: Documents, names: list[str]) -> 
     they came.
     """
     if not any("headings" in document.metadata for document in old.values()):
-        problem = "its documents were not cut from files, so that there is nothing to cut anew"
-        raise Misuse(f"{collection.folder}: {problem}")
+        raise Misuse(
+            f"{collection.folder}: "
+            "its documents were not cut from files, so that there is nothing to cut anew"
+        )
     if not names:
-        problem = "its card does not say where the documents are"
-        raise Misuse(f"{collection.folder}: {problem}; name them", parameter="inputs")
+        raise Misuse(
+            f"{collection.folder}: its card does not say where the documents are; name them",
+            parameter="inputs",
+        )
 
 
 def check_unedited(old: Documents, new: Documents) -> None:

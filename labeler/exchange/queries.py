@@ -314,9 +314,11 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
     if has_ids and widths == {2}:
         return True
     if has_ids or is_tab or (len(rows) > 1 and not is_prose):
-        problem = f"a table with the first row {usual.in_words(rows[0])}"
-        problem = f"{problem}; which column holds the query's text?"
-        raise BadInput(f"{path}: {problem}", parameter="query_field")
+        raise BadInput(
+            f"{path}: a table with the first row {usual.in_words(rows[0])}; which column holds "
+            "the query's text?",
+            parameter="query_field",
+        )
     return False
 
 

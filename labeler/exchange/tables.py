@@ -254,8 +254,9 @@ def _by_name(
 ) -> Iterator[NumberedRow]:
     for number, row in cells:
         if len(row) != len(names):
-            problem = f"expected {len(names)} columns as in the first row, found {len(row)}"
-            raise BadInput.at(path, number, problem)
+            raise BadInput.at(
+                path, number, f"expected {len(names)} columns as in the first row, found {len(row)}"
+            )
         yield number, dict(zip(names, row, strict=True))
 
 

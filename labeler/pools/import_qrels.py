@@ -81,8 +81,11 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
     shown = str(path or "qrels")
     if path and (holder := whose(path)) in OF_MODELS:  # which would count as people's from then on
         grades = "a model's grades" if holder == "model" else "grades of people and of a model"
-        problem = f"{shown} holds {grades}, and what is imported counts as people's"
-        raise Misuse(f"{problem}; relabel and diff compare sets as they are", parameter="source")
+        raise Misuse(
+            f"{shown} holds {grades}, and what is imported counts as people's; relabel and diff "
+            "compare sets as they are",
+            parameter="source",
+        )
     with rereadable():
         own = own_qrels(opened, read_own_qrels(source, warn, opened, grade_map, scale), shown)
         for line in own.warnings(shown):
@@ -91,8 +94,10 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
             if not (path and path_of_qrels.exists() and path.samefile(path_of_qrels)):
                 for other in (opened.judgements(name), people_path(opened.folder, name)):
                     if other.exists():
-                        problem = f"{other} holds judgements of that name; give another name"
-                        raise Misuse(problem, parameter="name")
+                        raise Misuse(
+                            f"{other} holds judgements of that name; give another name",
+                            parameter="name",
+                        )
                 with making(opened, [path_of_qrels], force=force):
                     write_qrels(path_of_qrels, own.qrels)
                 counts = {"pairs": own.pairs, "queries": len(own.qrels), "left_out": own.left_out}

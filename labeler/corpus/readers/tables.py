@@ -123,8 +123,9 @@ def documents_of_rows(
             if document.id is not None:
                 first = ids.add(document.id)
                 if first < len(lines):
-                    problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
-                    raise position.error(problem)
+                    raise position.error(
+                        f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                    )
                 lines.append(number)
             yield document
 
@@ -163,8 +164,10 @@ def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
         is_of_queries = usual == "_id" and fields.query_field
         if value is None and usual != "title" and not is_of_queries:
             parameter = f"{usual.removeprefix('_')}_field"
-            problem = f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}"
-            raise BadRow(problem, parameter=parameter)
+            raise BadRow(
+                f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}",
+                parameter=parameter,
+            )
         if value is not None or not is_of_queries:
             is_whole = usual == "_id" and isinstance(value, float) and value.is_integer()
             values[usual] = int(value) if is_whole else value
@@ -176,8 +179,10 @@ def _refuse_hidden_text(length: int, rest: RowValues) -> None:
     """`BadInput` of a row whose texts are nested for the greater part: nobody can guess which."""
     nested = {name: value for name, value in rest.items() if name.casefold() != "metadata"}
     if _length(nested) > length:
-        problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
-        raise BadRow(problem, parameter="text_field")
+        raise BadRow(
+            f"the text is nested, in {', '.join(paths_of(nested))}; which is it?",
+            parameter="text_field",
+        )
 
 
 def _length(value: Any) -> int:
