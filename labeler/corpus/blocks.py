@@ -74,9 +74,8 @@ class Passage(NamedTuple):
 
 # Which files become documents, and how long their passages are, as a person says it.
 
-READING = "Reading files"
 
-rule = partial(option, section="reading", flag=True, rare=True, panel=READING)
+rule = partial(option, section="reading", flag=True, rare=True, panel="Reading files")
 
 
 @dataclass(frozen=True, slots=True)

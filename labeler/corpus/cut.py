@@ -193,8 +193,8 @@ def _joined(drafts: Sequence[_Draft], lengths: Lengths) -> Sequence[_Draft]:
 
     def same_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have the same headings and fit into one passage, or nearly so."""
-        most, long = lengths.most, max(first.words, second.words)
-        fits = first.words + second.words <= most + lengths.few or long > most
+        most, words = lengths.most, (first.words, second.words)
+        fits = sum(words) <= most + lengths.few or max(words) > most
         return first.headings == second.headings and fits
 
     def near_section(first: _Draft, second: _Draft) -> bool:
@@ -243,8 +243,8 @@ def _finished(draft: _Draft) -> Passage:
         texts += [f"\n\n{text}" for text in (*inner, first.text) if text]
         texts += [piece.gap + piece.text for piece in rest]
     text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
-    begin, end = draft.parts[0][1][0], draft.parts[-1][1][-1]
-    return Passage(text, above, begin.line, begin.start, end.end)
+    begin = draft.parts[0][1][0]
+    return Passage(text, above, begin.line, begin.start, draft.parts[-1][1][-1].end)
 
 
 # Where in its source text each passage stands, in characters.

@@ -164,8 +164,10 @@ class Ingested:
         return together(self.losses.values())
 
     def __repr__(self) -> str:
-        documents, unread = len(self.documents), len(self.unread)
-        return f"Ingested({documents} documents from {self.files} files, {unread} not read)"
+        return (
+            f"Ingested({len(self.documents)} documents from {self.files} files, "
+            f"{len(self.unread)} not read)"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,9 +193,9 @@ def _check_lists(path: Path, held: Held, rows: Rows | None) -> None:
         asks = has_column(rows.columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
         doubts = has_column(rows.columns, ("title", "body")) and not asks
     else:
-        text, is_list = held.head.decode("utf-8", "replace"), path.suffix.casefold() in _LISTS
+        text = held.head.decode("utf-8", "replace")
         is_prose = bool(_IN_PROSE.search(text)) or median(map(len, text.split("\n"))) > LONG_QUERY
-        doubts = held.shape == TEXT and (is_prose or not is_list)
+        doubts = held.shape == TEXT and (is_prose or path.suffix.casefold() not in _LISTS)
     if doubts:
         raise BadInput(
             f"{path}: nothing says that it holds queries; to take it for these, name it "

@@ -301,14 +301,13 @@ def rows_in(held: Held) -> Rows | None:
 
     `None` of a table of text, or of text.
     """
-    path, rows = held.path, held.rows
     if held.contents is not None:
         return held.records(held.contents, DOCUMENTS)
     if held.value is not None:
         return _of_json(held)
-    if rows is None or held.shape != JSON_LINES:
-        return rows
-    return _unwrapped(path, "JSON Lines", rows.rows)
+    if held.rows is None or held.shape != JSON_LINES:
+        return held.rows
+    return _unwrapped(held.path, "JSON Lines", held.rows.rows)
 
 
 _OF_A_ROW = (*TEXTS, "title", "query", "question")

@@ -23,34 +23,29 @@ from labeler.trec.values import DOCUMENT_ID
 
 COUNT = ("count", "frequency", "freq", "searches", "impressions", "volume", "hits", "n")
 SESSION = ("session", "sessionid", "searchsession", "searchsessionid", "visit", "visitid")
-CLICKS = ("clicks", "click", "clicked", "isclicked")
-TIME = (
-    *("time", "timestamp", "datetime", "date", "eventtime", "searchtime", "querytime", "logtime"),
-    *("createdat", "requesttime", "day", "ts"),
-)
-USER = (
-    *("userid", "user", "clientid", "client", "visitorid", "visitor", "anonid", "cookieid"),
-    *("cookie", "deviceid", "customerid"),
-)
-SEARCH = ("queryid", "searchid", "requestid", "qid", "serpid", "impressionid")
-ACTION = ("actionname", "action", "eventtype", "eventname", "event", "eventaction")
-THUMBS = ("thumbs", "thumb", "feedback", "vote", "helpful")
-VARIANT = ("variant", "bucket", "arm", "treatment", "testgroup", "abgroup", "experiment", "system")
-AGENT = ("useragent", "agent", "browser", "httpuseragent")
 
 EVENT_PARTS = {
     "query": QUERY_TEXT,
     "document": DOCUMENT_ID,
     "rank": RANK,
-    "clicks": CLICKS,
+    "clicks": ("clicks", "click", "clicked", "isclicked"),
     "session": SESSION,
-    "time": TIME,
-    "user": USER,
-    "search": SEARCH,
-    "action": ACTION,
-    "thumbs": THUMBS,
-    "variant": VARIANT,
-    "agent": AGENT,
+    "time": (
+        *("time", "timestamp", "datetime", "date", "eventtime", "searchtime", "querytime"),
+        *("logtime", "createdat", "requesttime", "day", "ts"),
+    ),
+    "user": (
+        *("userid", "user", "clientid", "client", "visitorid", "visitor", "anonid", "cookieid"),
+        *("cookie", "deviceid", "customerid"),
+    ),
+    "search": ("queryid", "searchid", "requestid", "qid", "serpid", "impressionid"),
+    "action": ("actionname", "action", "eventtype", "eventname", "event", "eventaction"),
+    "thumbs": ("thumbs", "thumb", "feedback", "vote", "helpful"),
+    "variant": (
+        *("variant", "bucket", "arm", "treatment", "testgroup", "abgroup", "experiment"),
+        "system",
+    ),
+    "agent": ("useragent", "agent", "browser", "httpuseragent"),
 }
 """What a row holds, and the usual names of its column."""
 

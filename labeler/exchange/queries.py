@@ -104,7 +104,6 @@ _PLAIN_IDS = tuple(filter("topic".__ne__, _LINE_IDS))
 _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 
-_ORIGIN = {"origin": "real"}
 _LOOKED_AT = 50
 
 
@@ -232,7 +231,6 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
 
 
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+•])|(\d{1,9})[.)]?)\s+(\S.*)")
-_MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
 _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 _QUOTED = re.compile(r"^[\"']([^\"]*)[\"']$")
@@ -257,7 +255,13 @@ def _items(path: Path) -> list[NumberedRow] | None:
     numbers = [int(mark[3]) for mark in marks if mark[3]]
     marked = len(marks) - len(numbers)
     has_heading = bool(rows and rows[0][2] and rows[0][2][1])
-    is_marked_up = has_heading or path.suffix.casefold() in _MARKED_UP
+    is_marked_up = has_heading or path.suffix.casefold() in (
+        ".md",
+        ".markdown",
+        ".rst",
+        ".yaml",
+        ".yml",
+    )
     has_marks = marked > len(rows) / 2 or (marked and is_marked_up)
     if not has_marks and numbers != list(range(1, len(rows) + 1)):
         return None
@@ -365,9 +369,9 @@ def _picked(read: Rows, query_field: str, id_field: str) -> Picked:
 
 def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.RowPart]:
     """The id and the text of a row; columns that the caller named are not doubted."""
-    ids, texts = () if id_field else _PLAIN_IDS, () if query_field else _PLAIN_TEXTS
+    texts = () if query_field else _PLAIN_TEXTS
     return [
-        usual.RowPart(picked.id, "query's id", ids, "id_field"),
+        usual.RowPart(picked.id, "query's id", () if id_field else _PLAIN_IDS, "id_field"),
         usual.RowPart(picked.text, "query's text", texts, "query_field"),
     ]
 
@@ -406,4 +410,4 @@ def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: s
     query_id = stripped_id(path, number, cells, picked.id) if _has_id(row, picked) else fallback
     rest = with_metadata(row, picked.id, text_key)
     # what else a row of a list of judgements holds is of one pair
-    return Query(query_id, text, {**_ORIGIN, **({} if read.repeats else rest)})
+    return Query(query_id, text, {"origin": "real", **({} if read.repeats else rest)})

@@ -109,7 +109,7 @@ class ExpandedJudging(Result):
     def sentences(self) -> list[str]:
         """What each round brought, what all did together, and why they ended."""
         pairs, relevant = sum(r.pairs for r in self.rounds), sum(r.relevant for r in self.rounds)
-        brought = f"{count_of(relevant, 'relevant document')}"
+        brought = count_of(relevant, "relevant document")
         rounds = count_of(len(self.rounds), "round")
         whole = f"{rounds} brought {brought} in {count_of(pairs, 'pair')}; {self.ended}"
         return [*map(str, self.rounds), whole]

@@ -128,10 +128,10 @@ def shift(
     for run in runs:
         earlier, later = read_run(before.run(run)), read_run(now.run(run))
         between = translated(earlier, matches)
-        scored = [_scores(g, r, measure) for g, r in ((old, earlier), (new, between), (new, later))]
-        first, second, third = scored
-        labels, retrieval = _mean(second - first), _mean(third - second)
-        shifts.append(RunShift(run, float(first.mean()), labels, retrieval, float(third.mean())))
+        rankings = ((old, earlier), (new, between), (new, later))
+        first, second, third = (_scores(grades, ranked, measure) for grades, ranked in rankings)
+        through = (_mean(second - first), _mean(third - second))
+        shifts.append(RunShift(run, float(first.mean()), *through, float(third.mean())))
         for query, both in product(queries, (between, later)):
             top = ranking(both.get(query, {}))[:10]
             tops, judged = tops + len(top), judged + len(new[query].keys() & top)

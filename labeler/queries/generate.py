@@ -266,7 +266,7 @@ async def _generate(
             generated = await generate_queries(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
-        is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
+        spent = control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             written = keep_generated(opened, generated, writer, force=options.force)
@@ -277,7 +277,7 @@ async def _generate(
         len(written),
         max(0, options.queries - len(generated.queries)),
         spent,
-        is_priced,
+        session.selection.price is not None,
         generated.reasons,
         generated.has_failed,
         generated.stopped,

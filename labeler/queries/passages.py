@@ -189,8 +189,11 @@ class PassageList(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, and a row for each passage."""
-        passages, aside = len(self.choice.passages), self.choice.reasons
-        return self.picked(passages=passages, set_aside=aside, list=self.tables()[0])
+        return self.picked(
+            passages=len(self.choice.passages),
+            set_aside=self.choice.reasons,
+            list=self.tables()[0],
+        )
 
 
 def list_passages(

@@ -278,8 +278,13 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
     """Why a text is no query of a kind about some passages."""
     examples = [m.content for m in writer.prompt_of(turn.kind).turns if m.role == "assistant"]
     has_one_word = writer.style.length(turn.document, turn.kind, writer.seed) == 1
-    letters, most = 1 if has_one_word else MIN_LETTERS, writer.max_words(turn.kind)
-    reason = reason_to_reject(text, turn.text, examples, max_words=most, min_letters=letters)
+    reason = reason_to_reject(
+        text,
+        turn.text,
+        examples,
+        max_words=writer.max_words(turn.kind),
+        min_letters=1 if has_one_word else MIN_LETTERS,
+    )
     expected, language = expected_language(turn.document, writer), language_of(text)
     if not reason and expected and language and language != expected:
         reason = f"wrong language: {language}, not {expected}"

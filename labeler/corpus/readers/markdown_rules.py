@@ -283,11 +283,8 @@ def _colons(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     elif directive:
         while after < end and _OPTION.fullmatch(_line(state, after)):
             after += 1
-        kind, title = (
-            directive[1] or directive[3],
-            directive[2] or directive[4] or directive[5] or "",
-        )
-        _push_title(state, kind, re.sub(r"^\{.*\}$", "", title), start, after)
+        title = re.sub(r"^\{.*\}$", "", directive[2] or directive[4] or directive[5] or "")
+        _push_title(state, directive[1] or directive[3], title, start, after)
     state.line = after
     return True
 

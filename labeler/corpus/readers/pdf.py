@@ -372,8 +372,8 @@ def _ends_heading(before: _Cell, cell: _Cell) -> bool:
 
 def _ends_paragraph(length: float, pitch: float, before: _Cell, cell: _Cell) -> bool:
     """Whether a paragraph ends: before a larger gap, or where a short line ends a sentence."""
-    is_short, gap = len(before.text) < _SHORT_LINE * length, before.y - cell.y
-    ends = is_short and before.text.endswith(_SENTENCE_END)
+    gap, text = before.y - cell.y, before.text
+    ends = len(text) < _SHORT_LINE * length and text.endswith(_SENTENCE_END)
     return ends or (gap > 1.3 * pitch and gap > 1.4 * before.size)
 
 

@@ -137,7 +137,6 @@ _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
-_SHOWN_OPTIONS = frozenset(("caption", "alt"))
 
 
 def read_rst(text: str) -> TitledBlocks:
@@ -230,7 +229,7 @@ class _Reader:
         """What a directive shows of its argument, its options and its content."""
         outline, inner, caption = self.outline, self.outline.nested(), options.get("caption", "")
         for option, value in options.items():
-            if option not in _SHOWN_OPTIONS:
+            if option not in ("caption", "alt"):
                 drop("options of directives", f":{option}: {value}")
         if CODE.fullmatch(name):
             outline.prose(one_line(caption), line, leads=True)

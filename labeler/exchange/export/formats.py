@@ -125,12 +125,13 @@ def _parquet_files(content: Content) -> Files:
         "queries.parquet": lambda path: write_parquet(
             path, dict.fromkeys(("_id", "text"), "string"), queries
         ),
-        "qrels.parquet": lambda path: write_parquet(path, _GRADED, content.grades()),
+        "qrels.parquet": lambda path: write_parquet(
+            path,
+            dict(zip(BEIR_HEADER, ("string", "string", "int32"), strict=True)),
+            content.grades(),
+        ),
         "README.md": lambda path: write_text(path, [_CARD]),
     }
-
-
-_GRADED = dict(zip(BEIR_HEADER, ("string", "string", "int32"), strict=True))
 
 
 # Files that TREC's own tools read.
