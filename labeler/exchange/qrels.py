@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,22 +40,18 @@ class NamedByText(SaysTooLittle):
         )
 
 
-@dataclass
 class QueryIds:
-    """The ids of queries by their texts: as they stand, else normalised.
+    """The ids of queries by their texts, which are given by id: as they stand, else normalised.
 
     Normalised texts differ neither in case nor in white space, in the form of their letters, nor in
     punctuation at the end. `unclear` collects the texts that match no query, or several, with
     the ids of these.
     """
 
-    texts: Mapping[str, str]
-    """The text of each query, by id."""
-    unclear: dict[str, Sequence[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.exact = _inverted(self.texts)
-        self.alike = _inverted({id_: normalised(text) for id_, text in self.texts.items()})
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts, self.exact = texts, _inverted(texts)
+        self.alike = _inverted({id_: normalised(text) for id_, text in texts.items()})
+        self.unclear: dict[str, Sequence[str]] = {}
 
     def ids_of(self, text: str) -> Sequence[str]:
         """The ids of the queries that have this text."""

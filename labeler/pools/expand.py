@@ -169,11 +169,15 @@ def _ended(judged: JudgeResult, growth: _Growth) -> str:
     if not last.relevant_in_pool:
         return f"stopped, as no document of the pool has a grade of {how.rel} or more"
     if last.judged < ENOUGH_JUDGED * last.pairs and last.round:
-        of = f"{last.judged:,} of the {count_of(last.pairs, 'pair')}"
-        return f"stopped, as only {of} of round {last.round} have a grade"
+        return (
+            f"stopped, as only {last.judged:,} of the {count_of(last.pairs, 'pair')} of round "
+            f"{last.round} have a grade"
+        )
     if last.round and growth.is_own(last.round) and last.share < how.until:
-        share = f"{last.share:.1%} of all relevant documents, less than {how.until:.1%}"
-        return f"stopped, as round {last.round} brought {share}"
+        return (
+            f"stopped, as round {last.round} brought "
+            f"{last.share:.1%} of all relevant documents, less than {how.until:.1%}"
+        )
     if sum(map(growth.is_own, range(1, last.round + 1))) >= how.max_rounds:
         rounds = count_of(how.max_rounds, "round")
         return f"stopped after round {last.round}, as at most {rounds} may be"

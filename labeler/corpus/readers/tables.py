@@ -44,7 +44,6 @@ from labeler.messages import count_of, tell
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 """The endings of files of rows that are no tables of text."""
 
-_OF_QUERIES = frozenset(("_id", "id", "text", "metadata"))
 _LOOKED_AT = 50
 _SHORT = 12
 """Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
@@ -61,7 +60,8 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: empty")
-    if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
+    others = set(map(str.casefold, first[1])) - {"_id", "id", "text", "metadata"}
+    if role_of(path.name) == QUERIES and not others:
         raise BadInput(
             f"{path}: queries by its name, and with texts alone; name it as documents if it holds "
             "those"
