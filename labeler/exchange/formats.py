@@ -307,10 +307,13 @@ def rows_in(held: Held) -> Rows | None:
     return _unwrapped(path, "JSON Lines", rows.rows)
 
 
+_OF_A_ROW = (*TEXTS, "title", "query", "question")
+"""Names whose texts make an object a row, whatever lists it holds beside them."""
+
+
 def _of_json(held: Held) -> Rows:
     path, value = held.path, held.value
-    names = (*TEXTS, "title", "query", "question")
-    is_row = isinstance(value, dict) and any(isinstance(value.get(n), str) for n in names)
+    is_row = isinstance(value, dict) and any(isinstance(value.get(n), str) for n in _OF_A_ROW)
     rows = None if is_row else listed(path, value)
     is_one_line = is_of_lines(path) or (len(held.head) < HEAD and b"\n" not in held.head.strip())
     if rows is None and isinstance(value, dict) and is_one_line:

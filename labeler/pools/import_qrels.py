@@ -192,7 +192,12 @@ def import_plan(
         left = [str(path) for path in (*files, *plan.files(RANKINGS)) if path not in taken]
         qrels = _grades(taken, into, how, watch.note) if taken else None
     if not (documents or queries or qrels):
-        raise Misuse(f"{into.folder} has all that {source} holds", parameter="into")
+        problem = f"{into.folder} has all that {source} holds"
+        if files and not taken:
+            problem = f"{source} has several qrels, none of them called test; import one of them"
+        elif not (files or texts or plan.files(QUERIES)):
+            problem = f"{source} has rankings alone; labeler pool and evaluate take them"
+        raise Misuse(problem, parameter="into")
     if documents and inside != Path(source):  # what was unpacked is gone, the archive is not
         inputs = [str(source)]
         here = {"inputs": inputs, "inputs_from_here": inputs_from(into, inputs)}
