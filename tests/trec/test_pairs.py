@@ -67,20 +67,19 @@ def test_a_file_is_read_as_its_lines_say_whatever_its_blocks(tmp_path_factory, l
     assert labels_in_file(path, block) == texts
 
 
-def test_one_long_id_or_label_widens_no_other(tmp_path, monkeypatch):
-    monkeypatch.setattr("labeler.trec.columns._WIDENED", 1 << 12)
-    path, long = tmp_path / "a.qrels", "x" * 4000
-    lines = [f"q{i // 100} 0 {long if i == 5 else f'd{i}'} 1\n" for i in range(5000)]
+def test_one_long_id_or_label_widens_no_other(tmp_path):
+    path, long, size = tmp_path / "a.qrels", "x" * 4096, 80_000
+    lines = [f"q{i // 100} 0 {long if i == 5 else f'd{i}'} 1\n" for i in range(size)]
     path.write_text("".join(lines))
-    for block in (1 << 10, 1 << 20):
+    for block in (1 << 16, 1 << 22):
         with pytest.raises(Irregular):
             numbers_in_file(path, QRELS, block)
     qrels = read_qrels(path)
-    assert (qrels.size, qrels["q0"][long]) == (5000, 1)
-    assert (joined_pairs([qrels, qrels]).row == np.arange(5000)[:, None]).all()
+    assert (qrels.size, qrels["q0"][long]) == (size, 1)
+    assert (joined_pairs([qrels, qrels]).row == np.arange(size)[:, None]).all()
     path.write_text("".join(lines[10:]).replace("d77 1", f"d77 {long}"))
     labels = labels_in_file(path)
-    assert (labels.size, labels["q0"]["d77"], labels["q0"]["d78"]) == (4990, long, "1")
+    assert (labels.size, labels["q0"]["d77"], labels["q0"]["d78"]) == (size - 10, long, "1")
 
 
 def test_a_pair_that_stands_there_twice_is_left_to_the_reader_by_line(tmp_path):
