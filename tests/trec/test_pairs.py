@@ -68,7 +68,7 @@ def test_a_file_is_read_as_its_lines_say_whatever_its_blocks(tmp_path_factory, l
 
 
 def test_one_long_id_or_label_widens_no_other(tmp_path):
-    path, long, size = tmp_path / "a.qrels", "x" * 4096, 80_000
+    path, long, size = tmp_path / "a.qrels", "x" * 4096, 120_000
     lines = [f"q{i // 100} 0 {long if i == 5 else f'd{i}'} 1\n" for i in range(size)]
     path.write_text("".join(lines))
     for block in (1 << 16, 1 << 22):
