@@ -1,4 +1,4 @@
-"""What search engines answer: rankings where it is own_text for which query, and documents.
+"""What search engines answer: rankings where it is known for which query, and documents.
 
 An answer may stand alone, in a list, in an object by query, or in rows beside its query. So may
 lists of documents and their scores, as other tools keep them. All are told by where the hits stand,

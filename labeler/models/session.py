@@ -207,13 +207,13 @@ async def each_done(items: Iterable[T], do: Callable[[T], Awaitable[None]], at_o
     waiting, problems = iter(items), list[Exception]()
 
     async def go_on() -> None:
-        for item in waiting:
-            try:
+        try:
+            for item in waiting:
+                if problems:
+                    return
                 await do(item)
-            except Exception as problem:
-                problems.append(problem)
-            if problems:
-                return
+        except Exception as problem:
+            problems.append(problem)
 
     await asyncio.gather(*(go_on() for _ in range(at_once)))
     if problems:
