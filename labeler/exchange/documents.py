@@ -24,6 +24,9 @@ TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract"
 TITLES = ("title", "name", "headline")
 _ASKED = ("input", "inputs", "userinput", "inputquestion", "inputquery", "inputinput")
 _LISTED = 12
+_WORDS = 4
+"""Words; a name of a column that has more is a text, where no column is called as texts are."""
+
 _PHRASE = 120
 """Characters; a single column of less, that nothing calls a text, may as well hold queries."""
 
@@ -57,6 +60,10 @@ def check_has_text(path: Path, row: RowValues, fields: FieldNames = USUAL) -> No
     if _is_nested(text) or (takes_all and nested):
         problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
         raise BadInput(f"{path}: {problem}", parameter="text_field")
+    sentence = next((name for name in row if takes_all and len(name.split()) > _WORDS), None)
+    if sentence is not None:
+        problem = f"expected the names of the columns, as id and text; found {sentence[:40]!r}"
+        raise BadInput(f"{path}: {problem}; write such a row above it", parameter="text_field")
     texts = (value.strip() for value in others.values() if isinstance(value, str))
     phrases = [text for text in texts if " " in text]
     if takes_all and (not phrases or (len(others) == 1 and len(phrases[0]) < _PHRASE)):

@@ -83,7 +83,7 @@ from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, identifier
 from labeler.files.read import file_of, made_once, most_unpacked, read_instead, rereadable
 from labeler.messages import tell
-from labeler.trec.values import QUERY_ID
+from labeler.trec.values import NUMBER, QUERY_ID
 
 Format = Callable[[Any], Contents | None]
 
@@ -219,6 +219,10 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
     for delimiter, cells in {**first_cells(line), " ": line.split()}.items():
         if names_a_pair(cells):
             return rows_of_text(path, delimiter)
+    run = line.split()
+    if len(run) == 6 and run[2].isdigit() and not NUMBER.fullmatch(run[3]):
+        problem = f"a rank ({run[2]}) where TREC's runs have the document, and {run[3]!r:.40} after"
+        raise BadInput.at(path, 1, f"{problem} it; expected query Q0 document rank score tag")
     has_texts = "\t" in line and any(len(cell.split()) > 1 for cell in line.split("\t"))
     if has_texts or (len(line.split()) < 3 and ("," in line or ";" in line)):
         problem = f"a table whose first row names no columns of a query and a document: {line:.60}"
