@@ -220,7 +220,8 @@ def show_prices() -> None:
 
 
 def main() -> None:
-    given = parser(__doc__, seed=0).parse_args()
+    switches = dict.fromkeys(("prices", "simulate", "validate", "write"), False)
+    given = parser(__doc__, seed=0, **switches).parse_args()
     if given.prices:
         show_prices()
     elif given.simulate or given.validate:

@@ -190,8 +190,8 @@ def read_pool(
     return pool
 
 
-def _row_at(path: Path, place: int) -> Row:
-    return next(islice(records(path, lambda row: row), place, None))
+def _row_at(path: Path, row: int) -> Row:
+    return next(islice(records(path, lambda each: each), row, None))
 
 
 def standing_pool(path: Path) -> Pool:

@@ -312,7 +312,7 @@ class Trust:
             few = f"{count_of(queries, 'query is', 'queries are')} too few"
             where = f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
             return Doubt(f"{few} (at least {FEWEST})", f"labeler power {where}", "free")
-        if (doubt := self._holes(names, measure)) and not decided():
+        if self.runs and (doubt := self._holes(names, measure)) and not decided():
             return doubt
         akin = [str(self.kin[name]) for name in names if name in self.kin]
         if not akin or self.grades.assessor is None:

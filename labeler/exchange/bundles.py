@@ -41,18 +41,17 @@ from labeler.trec.values import QUERY_ID, SCORE, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt", ".xml", "")
+_ENDINGS = {".qrels": GRADES, ".qrel": GRADES, ".run": RANKINGS, ".trec": RANKINGS}
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
 _OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant|candidate", re.I)
 """What names of lists contain that hold documents."""
-_NOTES = ("readme", "license", "changelog", "notice")
 _OF_TOPICS = ("number", "narrative")
 _LISTS = ("", ".txt", ".text", ".md", ".markdown", *_ROWS)
 """The endings of files that may hold a query a line where their names say nothing."""
 
 
-_OF_ENDINGS = {".run": RANKINGS, ".trec": RANKINGS, ".qrels": GRADES}
 _LOOKED_AT = 1_000
 _HIGHEST = 5
 """The highest rating of numbers that may be grades as well as scores."""
@@ -145,11 +144,9 @@ def plan_of(source: Path) -> ImportPlan:
         lacks = (held.contents.lacks or {}).items()
         left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
     if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
-        scored = column_of(rows.columns, SCORE) if rows else None
-        values = (
-            (number_of(row.get(scored)) or 0 for _, row in rows.rows) if rows and scored else ()
-        )
-        is_run = any(value > _HIGHEST for value in values)
+        scored = (column_of(rows.columns, SCORE) if rows else None) or ""
+        values = (number_of(row.get(scored)) for _, row in (rows.rows if rows else ()))
+        is_run = max(filter(None, values), default=0) > _HIGHEST
         taken = [each for each in taken if each.what != GRADES or not (each.asks or is_run)]
     form = held.contents.kind if held.contents else taken[0].form
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
@@ -264,7 +261,7 @@ def _of_folder(folder: Path) -> ImportPlan:
         if path.name in OF_DATASETS or not path.is_file():
             continue
         ending = Path(path.name.casefold().removesuffix(".gz")).suffix
-        role = "" if path.stem.casefold() in _NOTES else role
+        role = "" if path.stem.casefold() == "readme" else role
         why = "its name says nothing of documents, queries, grades or rankings" if not role else ""
         is_page = role == DOCUMENTS and ending not in (*_ROWS, ".xml", "")
         if is_page and not (ending == ".txt" and held_by(path).shape == SGML):
@@ -295,10 +292,8 @@ def _role_in(folder: Path, path: Path) -> str:
     A table of pairs among data of no name holds grades.
     """
     parts = path.relative_to(folder).parts
-    ending = path.suffix.casefold()
-    role = role_in(parts) or _OF_ENDINGS.get(ending, "")
-    if path.name.casefold() == "collection.tsv":  # MS MARCO's
-        return DOCUMENTS
+    ending = Path(path.name.casefold().removesuffix(".gz")).suffix
+    role = role_in(parts) or _ENDINGS.get(ending, "")
     if role or ending not in (".parquet", ".arrow"):
         return role
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")

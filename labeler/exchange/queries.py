@@ -244,7 +244,7 @@ _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+•])|(\d{1,9})[.)]?)\s+(\S.*)")
 _MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
 _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
-_QUOTED = re.compile(r"[\"']([^\"]*)[\"']")
+_QUOTED = re.compile(r"^[\"']([^\"]*)[\"']$")
 _OF_YAML = re.compile(r"\s*(?:---|\.\.\.|\w+:)\s*")
 """Lines around the items of a list in YAML."""
 
@@ -283,8 +283,7 @@ def _items(path: Path) -> list[NumberedRow] | None:
 
 def _item(path: Path, number: int, text: str) -> NumberedRow:
     """A line or an item as a query; `BadInput` where marks of a format are left in it."""
-    is_yaml, quoted = path.suffix.casefold() in (".yaml", ".yml"), _QUOTED.fullmatch(text)
-    text = quoted[1] if quoted else text
+    is_yaml, text = path.suffix.casefold() in (".yaml", ".yml"), _QUOTED.sub(r"\1", text)
     if _MARKS.fullmatch(text) or (is_yaml and _MARKS_OF_YAML.fullmatch(text)):
         problem = f"marks of a format, and no plain query: {text[:60]!r}"
         raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")

@@ -183,18 +183,18 @@ def promptfoo(value: Any) -> Contents | None:
     if rows is None:
         return None
     tests = [row["vars"] if isinstance(row["vars"], Mapping) else {} for row in rows]
-    names = [column_of(test, _ASKED) or [*test, ""][0] for test in tests]
-    texts = [test.get(name) for test, name in zip(tests, names, strict=True)]
-    is_clear = all(len(test) == 1 or column_of(test, _ASKED) for test in tests)
-    queries = as_queries(text for text in texts if isinstance(text, str) and is_clear)
-    why = "no variable of them is called query, question or input"
-    return Contents("tests of promptfoo", queries=queries or None, lacks={"queries": why})
+    names = [column_of(test, _ASKED) or ("".join(test) if len(test) == 1 else "") for test in tests]
+    named = (test.get(name) for test, name in zip(tests, names, strict=True))
+    texts = [text for text in named if isinstance(text, str)]
+    queries = as_queries(texts) if len(texts) == len(tests) else None
+    lacks = {"queries": "no variable of them is called query, question or input"}
+    return Contents("tests of promptfoo", queries=queries, lacks=lacks)
 
 
 def llama_index(value: Any) -> Contents | None:
     """Pairs of LlamaIndex for retrieval (`relevant_docs`)."""
-    parts = (value_at(value, name) for name in ("queries", "corpus", "relevant_docs"))
-    queries, corpus, relevant = parts
+    names = ("queries", "corpus", "relevant_docs")
+    queries, corpus, relevant = (value_at(value, name) for name in names)
     if not all(isinstance(each, Mapping) for each in (queries, corpus, relevant)):
         return None
     passages = {

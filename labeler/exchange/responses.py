@@ -29,6 +29,7 @@ from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, has_column, is_nested
 from labeler.files.jsonl import JsonObject, RowValues
+from labeler.messages import count_of
 from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
 
 ENGINES = {
@@ -66,9 +67,9 @@ _PLACES = (
     "neighbors",
     "objects",
 )
-_AROUND = ("", "body.", "response.", "data.", "output.")
+_AROUND = ("", "body.", "response.")
 _OF_SEVERAL = ("responses", "results", "result", "nearestNeighbors")
-_QUERIES_AT = ("responseHeader.params.q", "request_params.q", "request.query.query")
+_QUERIES_AT = ("responseHeader.params.q", "request_params.q")
 _TEXTS = (*QUERY_TEXT, "q", "question", "text")
 _OWN_IDS = ("ctxs", "candidates", "retrieved", "neighbors")
 """Lists of rows whose `id` is the query's."""
@@ -78,11 +79,10 @@ _IDS_AT = (
     *("document.id", "_additional.id", "datapoint.datapointId", "node.id_"),
     *("DocumentId", "metadata.x-amz-bedrock-kb-chunk-id"),
 )
-_IDS = ("id", "objectid", "put", *DOCUMENT_ID, "chunkid", "fileid", "uuid", "uniqueid")
+_IDS = ("id", "objectid", "put", *DOCUMENT_ID, "chunkid", "fileid")
 _SCORES_AT = ("_additional.score", "modelScores.relevance_score.values.0")
 _OF_A_SEARCH = ("rankingscore", "searchscore", "textmatch", "distance")
 _SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
-_TEXTS_OF_HITS = ("document", "data")
 _SOURCES = (
     *("_source", "fields", "payload", "entity", "document.structData", "document", "doc", "node"),
     *("extra_attributes", "properties", "value", "content", "content.0"),
@@ -147,8 +147,7 @@ def search_responses(value: Any) -> Contents | None:
     asked = [each.query for each in responses if each.query]
     is_known = len(asked) == len(responses)
     names = " and ".join(dict.fromkeys(each.engine for each in responses if each.engine))
-    what = "a search response" if len(responses) == 1 else f"{len(responses):,} search responses"
-    kind = f"{what} of {names}" if names else "hits by query" if is_known else what
+    kind = count_of(len(responses), "search response") + (f" of {names}" if names else "")
     by_text = any(query.keys() == {"text"} for query in asked)
     rankings = (
         (next(iter(query.values())), ranking_of(each.hits))
@@ -161,7 +160,7 @@ def search_responses(value: Any) -> Contents | None:
         documents_of(hit for each in responses for hit in each.hits),
         queries_of(asked) if is_known else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_run else None,
-        lacks={"rankings": f"of an answer, {problem}; ask again" if problem else _NO_QUERY},
+        lacks={"rankings": f"not whole: {problem}; ask again" if problem else _NO_QUERY},
     )
 
 
@@ -277,8 +276,7 @@ def beside_query(row: RowValues) -> Response | None:
     inner = next(filter(_alone, may_be), row)
     if len(responses := _alone(inner)) == 1:
         return responses[0]._replace(query=asked)
-    hits = next((each for each in lists if isinstance(each, list)), None)
-    read = None if hits is None else hits_of(hits)
+    read = next((hits_of(each) for each in lists if isinstance(each, list)), None)
     return None if read is None else Response(read, "", asked)
 
 
@@ -311,18 +309,16 @@ def hit_of(value: Any) -> HitDocument | None:
     if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
         score = number_of(value[1])
         return None if score is None else HitDocument(value[0], score, {})
-    if not isinstance(value, Mapping) or (len(value) == 2 and column_of(value, GRADE[1:])):
+    if not isinstance(value, Mapping) or (
+        len(value) == 2 and isinstance(value.get(column_of(value, GRADE) or ""), int | str)
+    ):
         return None  # a grade is no score
     own = {key_of(name): name for name in reversed(value)}
     at = (value_at(value, path) for path in _IDS_AT)
     keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
     id_, source = next(filter(may_be_id, keys), None), _source_of(value)
     if source is None:
-        source = {
-            "text" if n in _TEXTS_OF_HITS and isinstance(x, str) else n: x
-            for n, x in value.items()
-            if not _is_of_hits(n)
-        }
+        source = {n: x for n, x in value.items() if not _is_of_hits(n)}
         source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
     if "DocumentId" in value:  # Kendra's are passages of documents
         source = {}
@@ -330,8 +326,9 @@ def hit_of(value: Any) -> HitDocument | None:
     own_text = column_of(record, TEXTS)
     if id_ is None and own_text and isinstance(record[own_text], str):
         id_ = text_id(record[own_text])
-    read = HitDocument(id_, _score_in(value), {**record, "_id": id_} if record else {})
-    return None if id_ is None else read
+    if id_ is None:
+        return None
+    return HitDocument(id_, _score_in(value), {**record, "_id": id_} if record else {})
 
 
 def _score_in(hit: RowValues) -> float | None:

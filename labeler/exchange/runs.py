@@ -124,10 +124,9 @@ def _of_rows(rows: Rows) -> RatedFile:
         for number, (query, document, cell) in rows.cells(parts):
             read = number_of(cell) if isinstance(cell, str) else None
             scored = cell if read is None else read
-            if distance is not None:
-                value = -score_of(f"{rows.path}:{number}", scored)
-            else:
-                value = scored if score else _of_rank(f"{rows.path}:{number}", cell)
+            where = f"{rows.path}:{number}"
+            value = -score_of(where, scored) if distance else scored
+            value = value if score or distance else _of_rank(where, cell)
             yield Rating(number, query, document, value)
 
     by_text = parts[0].names is QUERY_TEXT

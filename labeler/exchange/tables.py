@@ -320,27 +320,27 @@ def json_value(path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON: {problem_of(error)}") from error
     if _is_by_column(value):
-        problem = "a table by columns or with numbered rows; write a list of its rows, as pandas'"
+        problem = "a table by columns; write a list of its rows, as pandas'"
         raise BadInput(f'{path}: {problem} to_json(FILE, orient="records") does')
     return value
 
 
 def _is_by_column(value: Any) -> bool:
-    """Whether a value is a table with its names apart from its rows, or with numbered rows.
+    """Whether a value is a table with its names apart from its rows.
 
     ES|QL answers so, and pandas writes it where `orient` is not `records`. Lists beside that of
     queries are columns where all are as long.
     """
-    if not isinstance(value, dict) or not value:
+    if not isinstance(value, dict):
         return False
-    if "columns" in value and {"values", "rows", "data"} & value.keys():
-        return True
     texts = value.get("queries")
     if isinstance(texts, list) and len(value) > 1 and all(isinstance(x, str) for x in texts):
         return all(isinstance(x, list) and len(x) == len(texts) for x in value.values())
     is_named = names_a_pair(value) or has_column(value, ("userinput", "question"))
-    is_named = is_named or ("0" in value and names_a_pair(value["0"]))
-    return is_named and all(isinstance(each, dict | list) for each in value.values())
+    is_apart = "columns" in value and {"values", "rows", "data"} & value.keys()
+    return bool(is_apart) or (
+        is_named and all(isinstance(each, dict | list) for each in value.values())
+    )
 
 
 def _cbor(path: Path, raw: bytes) -> Any:

@@ -126,7 +126,7 @@ RUN_FORMATS: dict[str, Callable[[Path, Iterable[RankedPart], str], int]] = {
 }
 """How runs of a format are written; parts come in with a tag."""
 
-_OF_RUNS = {name: name for name in RUN_FORMATS if name != "trec"}
+_OF_RUNS = {"json": "json", "csv": "csv", "parquet": "parquet", "xlsx": "xlsx"}
 _OF_QRELS = {"tsv": "beir", **_OF_RUNS}
 _OTHERS = ("tsv", "jsonl", "ndjson", "feather", "arrow", "pkl", "lz4", "zip", "bz2")
 """Endings of files in which nobody expects TREC's columns."""

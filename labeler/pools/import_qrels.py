@@ -192,12 +192,13 @@ def import_plan(
         left = [str(path) for path in (*files, *plan.files(RANKINGS)) if path not in taken]
         qrels = _grades(taken, into, how, watch.note) if taken else None
     if not (documents or queries or qrels):
-        if plan.files(RANKINGS):
-            take = f"labeler pool {into.folder} --run {source}"
-            raise Misuse(f"{source} holds rankings; they are pooled by: {take}", parameter="into")
-        held = " and ".join(dict.fromkeys(each.what for each in plan.taken))
-        problem = f"{into.folder} has {held} of its own, which stay as they are"
-        raise Misuse(f"{problem}; take {source} into a new folder", parameter="into")
+        held = {each.what: each for each in plan.taken if each.what != RANKINGS}
+        problem = f"{into.folder} has {' and '.join(held)} of its own, which stay as they are"
+        if files and not taken:
+            problem = f"{source} has several qrels, none of them called test; import one of them"
+        elif not held:
+            problem = f"{source} has rankings alone; labeler pool and evaluate take them"
+        raise Misuse(problem, parameter="into")
     if documents and inside != Path(source):  # what was unpacked is gone, the archive is not
         inputs = [str(source)]
         here = {"inputs": inputs, "inputs_from_here": inputs_from(into, inputs)}

@@ -347,8 +347,12 @@ class Rescue:
 
     def __init__(self, path: Path, facts: Mapping[str, str]) -> None:
         self._of, self._facts = path, facts
-        self._name = f"{path.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
-        self._folders = [path.parent, Path(tempfile.gettempdir())]
+        name = f"{path.name}{_MARK}{os.getpid()}-"
+        self._files = [
+            # names of their own, so that the second can be moved beside the first
+            folder / f"{name}{secrets.token_hex(4)}"
+            for folder in (path.parent, Path(tempfile.gettempdir()))
+        ]
         self._saved: dict[Path, int] = {}
         self._is_copy_empty = False
         self._unsaved = 0
@@ -391,14 +395,14 @@ class Rescue:
         self._is_copy_empty = not (rows and self._keeps(rows))
 
     def _keeps(self, chunks: Sequence[Sequence[StoredRow]]) -> bool:
-        """Whether rows are written in one transaction, in the first folder where that can be."""
-        while self._folders:
-            path = self._folders[0] / self._name
+        """Whether rows are written in one transaction, in the first file where that can be."""
+        while self._files:
+            path = self._files[0]
             try:
                 number = self._write(path, chunks)
             except (OSError, sqlite3.Error, LabelerError) as error:
                 self._problem = str(error)
-                del self._folders[0]
+                del self._files[0]
                 if path not in self._saved:
                     with suppress(OSError):
                         path.unlink()

@@ -214,11 +214,11 @@ SPECIMENS = [
             (
                 {"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "grade": [2, 0]},
                 {"query_id": {"0": "q1"}, "doc_id": {"0": "d1"}, "grade": {"0": 2}},
-                {"0": {"query_id": "q1", "doc_id": "d1", "grade": 2}},
                 {"columns": [{"name": "_id"}, {"name": "text"}], "values": [["d1", "x"]]},
             )
         )
     ),
+    Specimen(HOSTILE, "numbered_rows.json", {"0": {"query_id": "q1", "doc_id": "d1", "grade": 2}}),
     Specimen(HOSTILE, "lists_of_queries.json", {"queries": ["a", "b"]}, {"queries": {"a", "b"}}),
     Specimen(
         DOCUMENTED,

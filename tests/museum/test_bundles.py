@@ -12,7 +12,7 @@ from specimen import reading
 
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.pools.import_qrels import import_plan, look_at
 from labeler.trec.files import read_qrels
 
@@ -221,3 +221,32 @@ def test_the_name_that_would_tell_keeps_how_the_file_is_packed(tmp_path: Path) -
     path = tmp_path / "mine.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(WITH_BODY).encode()))
     assert look_at(path).left[0].endswith("a name such as queries.jsonl.gz")
+
+
+def test_endings_of_qrels_and_runs_say_what_files_of_a_folder_hold(tmp_path: Path) -> None:
+    folder = tmp_path / "dl"
+    folder.mkdir()
+    for name in ("nist.qrels", "gpt.qrels"):
+        (folder / name).write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    (folder / "bm25.trec").write_text("q1 Q0 d1 1 2.5 bm25\n")
+    taken = [(Path(each.file).name, each.what, each.count) for each in look_at(folder).taken]
+    assert taken == [
+        ("bm25.trec", "rankings", 1),
+        ("gpt.qrels", "grades", 2),
+        ("nist.qrels", "grades", 2),
+    ]
+    with pytest.raises(Misuse, match="several qrels, none of them called test"):
+        import_plan(folder, tmp_path / "coll")
+    (folder / "gpt.qrels").unlink()
+    (folder / "nist.qrels").unlink()
+    with pytest.raises(Misuse, match="rankings alone; labeler pool and evaluate"):
+        import_plan(folder, tmp_path / "coll")
+
+
+def test_the_name_of_a_data_set_finds_its_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in (["import"], ["corpus", "ingest", "-o", "coll"]):
+        assert execute([*command, "beir/scifact"]) == FileProblem.exit_code
+        assert capsys.readouterr().err.endswith("data set: labeler fetch beir/scifact\n")
