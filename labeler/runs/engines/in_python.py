@@ -119,7 +119,7 @@ class PythonEngine:
             raise BadInput(
                 f"{where}: expected a list of documents, found {shown}", parameter="python"
             )
-        returned = returned.items() if is_mapping else returned
+        returned = dict(returned).items() if is_mapping else returned
         hits = hits_in([self._hit(item, where) for item in returned], HitPaths(), where)
         return sorted(hits, key=lambda hit: -(hit.score or 0.0)) if is_mapping else hits
 
