@@ -135,8 +135,8 @@ _PROBLEMS = {
 
 def incompleteness(answer: Any) -> str:
     """What an answer itself says of hits that may be missing; empty of a whole one."""
-    said_at = ((problem, value_at(answer, path)) for path, problem in _PROBLEMS.items())
-    return next((problem.format(value) for problem, value in said_at if value), "")
+    each = ((problem, f"{at}{path}") for path, problem in _PROBLEMS.items() for at in _AROUND)
+    return next((p.format(value) for p, path in each if (value := value_at(answer, path))), "")
 
 
 def search_responses(value: Any) -> Contents | None:
@@ -240,8 +240,7 @@ def _alone(value: Any) -> list[Response]:
         return []
     asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
     query = {"text": asked} if asked.strip() else None
-    inner = (value, *(value_at(value, around[:-1]) for around in _AROUND[1:]))
-    return [Response(read, engine, query, next(filter(None, map(incompleteness, inner)), ""))]
+    return [Response(read, engine, query, incompleteness(value))]
 
 
 def _of_columns(value: RowValues) -> Iterator[list[JsonObject]]:

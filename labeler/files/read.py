@@ -199,6 +199,8 @@ def file_of(path: Path) -> Path:
     if path not in copies.files and path != STANDARD and not _is_special(path):
         return path
     if path not in copies.files:
+        if path != STANDARD and path.is_char_device() and path.name != "stdin":
+            raise BadInput(f"{path}: a device, not a file")  # which may have no end
         copy = copies.stack.enter_context(scratch_file())
         with _stream(path) as source, copy.open("wb") as out:
             shutil.copyfileobj(source, out)
