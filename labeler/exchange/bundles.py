@@ -202,7 +202,8 @@ def _names_documents(rows: Rows) -> bool:
     """Whether rows of queries name documents, too: by a column or by lists, as of objects."""
     _, first = next(iter(rows.rows), (0, {}))
     return names_a_pair(rows.columns) or any(
-        (isinstance(value, list) and (_OF_DOCUMENTS.search(name) or objects(value)))
+        (isinstance(value, list | str) and _OF_DOCUMENTS.search(name))
+        or objects(value)
         or (isinstance(value, Mapping) and name != "metadata")
         for name, value in first.items()
     )

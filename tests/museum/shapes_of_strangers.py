@@ -104,6 +104,12 @@ SPECIMENS = [
     ),
     Specimen(
         BY_TOOL,
+        "merged_cells_saved_as.csv",
+        "query,doc_id,grade\nred shoes,d1,3\n,d3,0\n",
+        {"grades": "merged_cells_saved_as.csv:3: expected a query id, found ''"},
+    ),
+    Specimen(
+        BY_TOOL,
         "objects_of_jq.json",
         '{"query": "red shoes",\n "hits": ["d1"]}\n{"query": "blue hat",\n "hits": ["d3"]}\n',
         dict.fromkeys(("queries", "documents", "grades", "rankings"), "jq -c . FILE"),
