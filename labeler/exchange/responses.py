@@ -238,7 +238,8 @@ def _alone(value: Any) -> list[Response]:
         raise BadRow(f"a search response of {engine}; its hits have no id; rename their key to id")
     if read is None:
         return []
-    asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
+    places = ("responseHeader.params.q", "request_params.q")
+    asked = next((t for at in places if isinstance(t := value_at(value, at), str)), "")
     query = {"text": asked} if asked.strip() else None
     return [Response(read, engine, query, incompleteness(value))]
 
