@@ -62,6 +62,7 @@ def take_in(
     the queries, and people's judgements qrels whose pairs are pooled.
     """
     from labeler.exchange.bundles import left_lines, plan_lines
+    from labeler.exchange.contents import GRADES, RANKINGS
     from labeler.models.session import Control
     from labeler.pools.import_qrels import ImportSettings, import_plan, look_at
 
@@ -70,7 +71,13 @@ def take_in(
         show_outcome(looked_at, lambda plan: say("\n".join(plan_lines(plan))), to)
         if looked_at.refused:
             raise BadInput(looked_at.refused[0])
-        note(f"to take it: labeler import {source} --into COLL")
+        parts = {each.what for each in looked_at.taken}
+        run = source if len(looked_at.taken) == 1 else "FILE"
+        is_run = parts == {RANKINGS}
+        take = f"pool COLL --run {run}" if is_run else f"import {source} --into COLL"
+        note(f"to take it: labeler {take}")
+        if parts == {GRADES, RANKINGS}:
+            note("to score it as it is: labeler evaluate QRELS RUN...")
         return
     settings = ImportSettings(name, grade_map, scale, to.force)
     imported = import_plan(source, into, settings, Control(progress=progress, note=caution))

@@ -221,7 +221,10 @@ def open_collection(folder: AnyCollection) -> Collection:
         return folder
     if not Path(folder).is_dir():
         if os.path.exists(folder):
-            raise FileProblem(f"{folder}: a file, where a collection's directory belongs")
+            raise FileProblem(
+                f"{folder}: a file, where a collection's directory belongs; labeler import takes "
+                "it into one, and labeler evaluate scores runs by qrels alone"
+            )
         raise FileProblem(f"{folder}: no such collection directory{did_you_mean(Path(folder))}")
     collection = Collection(Path(folder))
     check_files(collection)

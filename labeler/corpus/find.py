@@ -18,7 +18,7 @@ from labeler.corpus.cut import writable
 from labeler.errors import FileProblem, LabelerError, Misuse
 from labeler.exchange.bundles import OF_DATASETS, is_bundle
 from labeler.exchange.contents import DOCUMENTS, role_of
-from labeler.files.paths import expanded
+from labeler.files.paths import NOT_THERE, did_you_mean, expanded
 from labeler.files.read import decoded, read_bytes
 
 # Which files below a folder are left out: by `.gitignore`, by patterns, or since they are hidden.
@@ -141,8 +141,10 @@ def _rules(start: Path, patterns: Iterable[str], parameter: str) -> list[IgnoreR
     for pattern in patterns:
         rule = rule_of(pattern)
         if rule is None or rule.takes_back:
-            problem = f"no pattern of files: {pattern!r:.80}; expected one like '*.md' or 'api/**'"
-            raise Misuse(problem, parameter=parameter)
+            raise Misuse(
+                f"no pattern of files: {pattern!r:.80}; expected one like '*.md' or 'api/**'",
+                parameter=parameter,
+            )
         rules.append(rule)
     return [IgnoreRules(os.path.abspath(start), rules)]
 
@@ -231,7 +233,7 @@ def _starts(pattern: str) -> list[_Start]:
     if path.exists():
         return [_Start(path, path.parent, path)]
     if not glob.has_magic(pattern):
-        raise FileProblem(f"{pattern}: no such file or folder")
+        raise FileProblem(f"{pattern}: {NOT_THERE}{did_you_mean(path)}")
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
     if not matches:
         raise FileProblem(f"{pattern}: no file matches this pattern")

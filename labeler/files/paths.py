@@ -76,7 +76,12 @@ def worded(error: OSError, path: Path) -> str:
 
 
 def did_you_mean(path: Path) -> str:
-    """What follows the name of a path that does not exist: one beside it with a like name."""
+    """What follows the name of a path that does not exist: one beside it with a like name.
+
+    A name with a slash, of which nothing exists, may be one of a data set.
+    """
+    if not path.parent.exists() and not path.is_absolute() and not path.suffix:
+        return f"; if it is a public data set: labeler fetch {path}"
     if not path.parent.is_dir() or not os.access(path.parent, os.R_OK):
         return ""
     from difflib import get_close_matches  # few paths are wrong

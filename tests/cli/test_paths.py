@@ -84,7 +84,10 @@ def test_a_collection_that_does_not_exist_is_named_with_the_one_that_was_meant(
     assert capsys.readouterr().err == expected
     assert execute(words.replace("COLL", "a.qrels").split()) == 74
     shown = capsys.readouterr().err
-    assert shown == "labeler: a.qrels: a file, where a collection's directory belongs\n"
+    assert shown == (
+        "labeler: a.qrels: a file, where a collection's directory belongs; labeler import takes "
+        "it into one, and labeler evaluate scores runs by qrels alone\n"
+    )
 
 
 def test_a_sheet_and_a_collection_that_changed_places_are_seen(
