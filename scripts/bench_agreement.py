@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long do intervals over queries take: ours, a bootstrap by one matrix product, and scikit-learn's.
+"""How long do intervals over queries take: ours, a bootstrap by one product, and scikit-learn's.
 
 A million pairs of 5,000 queries, 1,000 draws, kappa, quadratic kappa and ordinal alpha. The loop
 computes the two kappas only, for a few draws, and its time is scaled up to 1,000.

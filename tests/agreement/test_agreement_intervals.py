@@ -109,7 +109,7 @@ def test_few_queries_are_warned_of_with_what_was_measured() -> None:
 
 @pytest.mark.parametrize(
     ("queries", "said"),
-    [(20, "with 3 to 20 of them 82"), (21, "with fewer of them, 3 to 20, 82"), (25, "25 to 50")],
+    [(20, "with 3 to 20 of them 88"), (21, "with fewer of them, 3 to 20, 88"), (25, "25 to 50")],
 )
 def test_what_was_simulated_is_not_said_of_other_numbers_of_queries(
     queries: int, said: str
