@@ -246,11 +246,16 @@ class Store:
     def take_in_file(self, source: Path) -> int:
         """Copy the replies of a store's file into this one; how many were new here.
 
-        Its facts come along, where there is none of their names: without the secret of its marks,
-        replies are not found again. What is not as it was written is passed over.
+        How calls failed that have no reply comes along, and its facts, where there is none of their
+        names: without the secret of its marks, replies are not found again. What is not as it was
+        written is passed over.
         """
         with opened_alone(source, "ro") as connection:
-            return self._copy(connection)
+            copied = self._copy(connection)
+            rows = connection.execute("SELECT key, status, detail FROM failures").fetchall()
+        answered = self.replies([row[0] for row in rows])
+        self.write(WriteBatch(failed=[Failed(*row) for row in rows if row[0] not in answered]))
+        return copied
 
     def _copy(self, source: sqlite3.Connection) -> int:
         for name, value in source.execute("SELECT name, value FROM facts").fetchall():
