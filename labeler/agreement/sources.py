@@ -20,7 +20,7 @@ from labeler.collection.whose import drawn_by_chance, made_by, not_of_people, ro
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import FilePath, caveats, is_path, mixed_findings, part_findings
-from labeler.exchange.qrels import Meaning, hold_labels, read_qrels
+from labeler.exchange.qrels import Meaning, hold_qrels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.judging.changes import texts_of_queries
@@ -168,7 +168,7 @@ def source_of_file(path: Path, name: str) -> AssessorLabels:
             notes=notes,
         )
     with rereadable():
-        hold_labels(path)
+        hold_qrels(path, labels=True)
         read = read_labels(path)
     where = collection_of_qrels(path)
     models = made_by(*where).models if where else ()

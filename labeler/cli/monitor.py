@@ -103,7 +103,7 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
         return
     # of a file's reader alone what is no warning
     findings = [each for each in run.findings if file is None or each.level == "warning"]
-    warn(findings, {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()})
+    warn(findings, {f"{part}_field": f"--column {part}:" for part in EVENT_PARTS})
     if file is not None:
         note(f"wrote {file.path}")
 

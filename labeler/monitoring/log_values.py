@@ -12,15 +12,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from labeler.errors import Misuse
-from labeler.exchange.fields import EventFields
-from labeler.exchange.logs import EVENT_PARTS
+from labeler.exchange.logs import EVENT_PARTS, ColumnNames
 from labeler.options import option
 from labeler.queries.traffic import normalized
 
 LOG = "Log"
 
 
-def columns_named(texts: Iterable[str]) -> EventFields:
+def columns_named(texts: Iterable[str]) -> ColumnNames:
     """The names of columns out of `PART:NAME`; `Misuse` names the parts that have one."""
     names: dict[str, str] = {}
     for text in texts:
@@ -29,20 +28,21 @@ def columns_named(texts: Iterable[str]) -> EventFields:
             raise Misuse(
                 f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {text!r}"
             )
-        names[EVENT_PARTS[part][0]] = name
-    return EventFields(**names)
+        names[part] = name
+    return names
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
     """How a log is read.
 
+    `fields` are names of columns by what they hold, as `{"time": "when"}`.
     `time_zone` is where times without a zone are from, as `UTC`, `Europe/Berlin` or `+02:00`;
     `time_format` is theirs, as `%d.%m.%Y %H:%M`, where it is none of the usual ones.
     """
 
-    fields: EventFields = option(
-        EventFields,
+    fields: ColumnNames = option(
+        dict,
         "A column's name where it is no usual one, as time:when; repeatable.",
         flags="--column",
         metavar="PART:NAME",

@@ -117,10 +117,10 @@ def _escaped(text: bytes, other: bytes) -> bytes:
     return b"".join(
         form
         % {
-            b"codes": b"[%x%x]%x" % (one >> 4, two >> 4, one & 15),  # both cases end alike
-            b"plain": re.escape(bytes((one,)).strip(b"\\")),
+            b"codes": b"[%x%x]%x" % (code >> 4, other_code >> 4, code & 15),  # both cases end alike
+            b"plain": re.escape(bytes((code,)).strip(b"\\")),
         }
-        for one, two in zip(text, other, strict=True)
+        for code, other_code in zip(text, other, strict=True)
     )
 
 

@@ -10,7 +10,6 @@ from made_controls import START, add_control, judged, weekly
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse
-from labeler.exchange.fields import EventFields
 from labeler.judging.validate import validate
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.monitor import (
@@ -22,7 +21,7 @@ from labeler.monitoring.monitor import (
 )
 from labeler.testing import small_collection
 
-OF_WHEN = LogOptions(EventFields(time_field="when"))
+OF_WHEN = LogOptions({"time": "when"})
 
 
 def watched(collection: Collection, week: int = 0) -> Monitoring:

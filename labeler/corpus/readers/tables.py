@@ -9,14 +9,13 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from statistics import median
 from typing import Any
 from uuid import UUID
 
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput, BadRow
-from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
+from labeler.exchange.contents import QUERIES, role_of
 from labeler.exchange.documents import (
     ALL,
     IDS,
@@ -28,15 +27,9 @@ from labeler.exchange.documents import (
     takes_all_columns,
 )
 from labeler.exchange.fields import FieldNames, value_at
-from labeler.exchange.formats import Held, held_by, rows_in
+from labeler.exchange.formats import held_by, rows_in, table_rows
 from labeler.exchange.responses import is_plumbing
-from labeler.exchange.tables import (
-    Rows,
-    delimiter_of,
-    first_line,
-    rows_of_json_lines,
-    rows_of_text,
-)
+from labeler.exchange.tables import rows_of_json_lines
 from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject, NumberedRow, RowIndex, RowValues, identifier
 from labeler.messages import count_of, tell
@@ -45,9 +38,6 @@ ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 """The endings of files of rows that are no tables of text."""
 
 _OF_QUERIES = frozenset(("_id", "id", "text", "metadata"))
-_LOOKED_AT = 50
-_SHORT = 12
-"""Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
 
 
 def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
@@ -56,14 +46,17 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     read = rows_in(held)
     if read is None and kind in ROWS:
         read = rows_of_json_lines(path)
-    read = read or _table(held, kind)
+    read = read or table_rows(held, kind)
     rows = iter(read.rows)
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: empty")
-    if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
-        problem = "queries by its name, and with texts alone"
-        raise BadInput(f"{path}: {problem}; name it as documents if it holds those")
+    others = set(map(str.casefold, first[1])) - {"_id", "id", "text", "metadata"}
+    if role_of(path.name) == QUERIES and not others:
+        raise BadInput(
+            f"{path}: queries by its name, and with texts alone; name it as documents if it holds "
+            "those"
+        )
     check_has_text(path, first[1], fields)
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)
@@ -71,36 +64,6 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     left = "".join(f"; left: {count_of(number, what)}" for what, number in read.left.items())
     columns = ", ".join(paths_of(first[1]))
     tell(path, f"documents from {read.form} (columns {columns}){more}{left}")
-
-
-def _table(held: Held, kind: str) -> Rows:
-    """The rows of a table of text, of which MS MARCO's may name no columns."""
-    path, head = held.path, held.head
-    line = first_line(head)
-    if kind != ".tsv":
-        return rows_of_text(path, delimiter_of(line))
-    names = _names_of(line.split("\t"))
-    if len(names) == 2 and role_of(path.name) != DOCUMENTS:  # which may as well be queries
-        lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
-        lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
-        if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
-            problem = "ids and short texts, and no row that names them: queries or documents?"
-            remedy = "write id and text, or id and query, in a row above"
-            raise BadInput(f"{path}: {problem}; {remedy}")
-    return rows_of_text(path, "\t", names)
-
-
-def _names_of(cells: list[str]) -> list[str]:
-    """The names that MS MARCO's columns have where no row names them; else none.
-
-    Passages have an id and a text, documents an id, an address, a title and a text.
-    """
-    if len(cells) == 2:
-        first, second = cells  # names hold no digits, and are short
-        are_values = any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100
-        return ["id", "text"] if are_values else []
-    is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
-    return ["id", "url", "title", "text"] if is_page else []
 
 
 def documents_of_rows(
@@ -120,8 +83,9 @@ def documents_of_rows(
             if document.id is not None:
                 first = ids.add(document.id)
                 if first < len(lines):
-                    problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
-                    raise position.error(problem)
+                    raise position.error(
+                        f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                    )
                 lines.append(number)
             yield document
 
@@ -160,8 +124,10 @@ def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
         is_of_queries = usual == "_id" and fields.query_field
         if value is None and usual != "title" and not is_of_queries:
             parameter = f"{usual.removeprefix('_')}_field"
-            problem = f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}"
-            raise BadRow(problem, parameter=parameter)
+            raise BadRow(
+                f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}",
+                parameter=parameter,
+            )
         if value is not None or not is_of_queries:
             is_whole = usual == "_id" and isinstance(value, float) and value.is_integer()
             values[usual] = int(value) if is_whole else value
@@ -173,8 +139,10 @@ def _refuse_hidden_text(length: int, rest: RowValues) -> None:
     """`BadInput` of a row whose texts are nested for the greater part: nobody can guess which."""
     nested = {name: value for name, value in rest.items() if name.casefold() != "metadata"}
     if _length(nested) > length:
-        problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
-        raise BadRow(problem, parameter="text_field")
+        raise BadRow(
+            f"the text is nested, in {', '.join(paths_of(nested))}; which is it?",
+            parameter="text_field",
+        )
 
 
 def _length(value: Any) -> int:
