@@ -42,9 +42,6 @@ def _proposal_to(path: Path | None, logs: Sequence[str], to: Destination) -> Out
     return replace(to, inputs=(*to.inputs, *log_files(logs))).written_to(path)
 
 
-PAGES = (".html", ".htm")
-
-
 def command(
     collection: Opened,
     *,
@@ -94,19 +91,17 @@ def command(
 
 
 def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
-    """Write the page, and print what there is to say: alarms to stderr, one line each."""
+    """Print what there is to say, or write it: alarms to stderr, one line each."""
     file = to.file
-    is_page = file is not None and file.path.suffix.casefold() in PAGES
-    if is_page:
-        deliver(run.page().html(), file)
-        to = Destination("table" if to.form == "html" else to.form)
-    if not quiet or to.file is not None:
+    if not quiet or file is not None:
         _print(run, to)
+    if to.form == "html" and file is not None and not quiet:
+        _print(run, Destination())
     for alarm in run.alarms:
         caution(alarm)
     if quiet:
         return
-    # of a page's reader alone what is no warning
+    # of a file's reader alone what is no warning
     findings = [each for each in run.findings if file is None or each.level == "warning"]
     warn(findings, {f"{part}_field": f"--column {part}:" for part in EVENT_PARTS})
     if file is not None:
@@ -125,16 +120,17 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
         note(f"wrote {to.path}: {count_of(len(rows), 'query')}")
 
 
+HEAD = '<!DOCTYPE html>\n<meta charset="utf-8">\n<title>labeler monitor</title>\n'
+
+
 def _print(run: Monitoring, to: Destination) -> None:
-    """The figures for programs; for people sentences, or all that is known as Markdown."""
+    """The figures for programs; for people sentences, or all that is known as a document."""
     if to.form == "json":
         show_json(run.as_json(), to)
-    elif to.form == "markdown":
-        watched = [each.result for each in run.watches if each.result]
-        tables = [*run.tables(), *(table for each in watched for table in each.tables())]
-        lines = [*run.sentences, *map(str, run.alarms)]
-        findings = map(str, run.findings)
-        deliver(github_comment(rendered_all([*lines, *tables, *findings], "markdown")), to.file)
+    elif to.form in ("markdown", "html"):
+        lines, findings = [*run.sentences, *map(str, run.alarms)], map(str, run.findings)
+        text = rendered_all([*lines, *run.every_table(), *findings], to.form)
+        deliver(HEAD + text if to.form == "html" else github_comment(text), to.file)
     elif to.form == "table":
         with said_to(to):
             for sentence in run.sentences:

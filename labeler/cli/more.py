@@ -71,8 +71,12 @@ def take_in(
         show_outcome(looked_at, lambda plan: say("\n".join(plan_lines(plan))), to)
         if looked_at.refused:
             raise BadInput(looked_at.refused[0])
-        note(f"to take it: labeler import {source} --into COLL")
-        if {each.what for each in looked_at.taken} == {GRADES, RANKINGS}:
+        parts = {each.what for each in looked_at.taken}
+        run = source if len(looked_at.taken) == 1 else "FILE"
+        is_run = parts == {RANKINGS}
+        take = f"pool COLL --run {run}" if is_run else f"import {source} --into COLL"
+        note(f"to take it: labeler {take}")
+        if parts == {GRADES, RANKINGS}:
             note("to score it as it is: labeler evaluate QRELS RUN...")
         return
     settings = ImportSettings(name, grade_map, scale, to.force)

@@ -30,7 +30,7 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, number_of, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import AS_DOCUMENT, TEXT, TREC, XML
+from labeler.exchange.shapes import AS_DOCUMENT, SGML, TEXT, TREC, XML
 from labeler.exchange.tables import QUERY_TEXT, Rows, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
@@ -138,6 +138,7 @@ def plan_of(source: Path) -> ImportPlan:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
         is_page = not named and held.shape in {TEXT, XML} and source.suffix.casefold() not in _ROWS
+        is_page = is_page or source.suffix.casefold() == ".ipynb"
         raise BadInput(f"{source}: {_refusal(source, {} if is_page else refusals)}")
     if held.contents:
         lacks = (held.contents.lacks or {}).items()
@@ -207,7 +208,8 @@ def _names_documents(rows: Rows) -> bool:
     """Whether rows of queries name documents, too: by a column or by lists, as of objects."""
     _, first = next(iter(rows.rows), (0, {}))
     return names_a_pair(rows.columns) or any(
-        (isinstance(value, list) and (_OF_DOCUMENTS.search(name) or objects(value)))
+        (isinstance(value, list | str) and _OF_DOCUMENTS.search(name))
+        or objects(value)
         or (isinstance(value, Mapping) and name != "metadata")
         for name, value in first.items()
     )
@@ -249,6 +251,8 @@ def opened(source: Path) -> Iterator[Path]:
             most, root = most_unpacked(source.stat().st_size), Path(folder).resolve()
             if sum(member.file_size for member in archive.infolist()) > most:
                 raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
+            if any(member.flag_bits & 1 for member in archive.infolist()):
+                raise BadInput(f"{source}: it takes a password; unpack it, and take the folder")
             for name in archive.namelist():
                 if not (root / name).resolve().is_relative_to(root):
                     raise BadInput(f"{source}: {name!r} leads out of the archive")
@@ -265,11 +269,14 @@ def _of_folder(folder: Path) -> ImportPlan:
             continue
         ending = Path(path.name.casefold().removesuffix(".gz")).suffix
         role = "" if path.stem.casefold() == "readme" else role
-        if not role or not (ending in _PAIRS or ending[1:2].isdigit()):
-            why = "its name says nothing of documents, queries, grades or rankings"
-            left.append(
-                f"{name}: {f'{ending} is no kind of file that is read here' if role else why}"
-            )
+        why = "its name says nothing of documents, queries, grades or rankings" if not role else ""
+        is_page = role == DOCUMENTS and ending not in (*_ROWS, ".xml", "")
+        if is_page and not (ending == ".txt" and held_by(path).shape == SGML):
+            why = AS_DOCUMENT.format(name=path.parent)
+        elif role and not (ending in _PAIRS or ending[1:2].isdigit()):
+            why = f"{ending} is no kind of file that is read here"
+        if why:
+            left.append(f"{name}: {why}")
             continue
         try:
             taken.append(_looked_at(path, role, left))
@@ -315,6 +322,8 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
             if count == 1:
                 check_has_text(path, row)
         left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
+        if not count:
+            raise BadInput(f"{path}: no document in it")
         return PlannedPart(role, str(path), rows.form, count)
 
 

@@ -29,6 +29,8 @@ WORDS = re.compile(r"[^a-z]+")
 def role_of(name: str) -> str:
     """What the name of a file or folder says that it holds; empty where it says nothing."""
     stem = name.casefold().partition(".")[0]
+    if name.casefold() == "collection.tsv":  # MS MARCO's passages
+        return DOCUMENTS
     words = (word if word in _ROLES else word.removesuffix("s") for word in WORDS.split(stem))
     return next((_ROLES[word] for word in words if word in _ROLES), "")
 

@@ -24,6 +24,9 @@ TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract"
 TITLES = ("title", "name", "headline")
 _ASKED = ("input", "inputs", "userinput", "inputquestion", "inputquery", "inputinput")
 _LISTED = 12
+_WORDS = 4
+"""Words; a name of a column that has more is a text, where no column is called as texts are."""
+
 _PHRASE = 120
 """Characters; a single column of less, that nothing calls a text, may as well hold queries."""
 
@@ -50,6 +53,7 @@ def check_has_text(path: Path, row: RowValues, fields: FieldNames = USUAL) -> No
     takes_all = takes_all_columns(row, fields)
     others = {name: value for name, value in names.items() if name not in (*IDS, "metadata")}
     nested = {name: value for name, value in others.items() if _is_nested(value)}
+    sentence = next((name for name in row if takes_all and len(name.split()) > _WORDS), None)
     texts = (value.strip() for value in others.values() if isinstance(value, str))
     phrases = [text for text in texts if " " in text]
     if takes_all and has_column(row, QUERY_TEXT, QUERY_ID, _ASKED):
@@ -58,6 +62,11 @@ def check_has_text(path: Path, row: RowValues, fields: FieldNames = USUAL) -> No
         problem = f"a table of {what} {columns}; expected documents"
     elif _is_nested(text) or (takes_all and nested):
         problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
+    elif sentence is not None:
+        problem = (
+            f"expected the names of the columns, as id and text; found {sentence[:40]!r}; write "
+            "such a row above it"
+        )
     elif takes_all and (not phrases or (len(others) == 1 and len(phrases[0]) < _PHRASE)):
         columns = ", ".join(paths_of(row))
         problem = f"which column is the text? there are {columns}; '{ALL}' takes them all"

@@ -17,10 +17,20 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, BadRow, TooLarge
-from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
+from labeler.exchange.contents import (
+    DOCUMENTS,
+    QUERIES,
+    WORDS,
+    Contents,
+    are_ids,
+    objects,
+    role_in,
+    role_of,
+)
 from labeler.exchange.documents import TEXTS
 from labeler.exchange.fields import action_of
 from labeler.exchange.judgements import (
@@ -83,7 +93,7 @@ from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, identifier
 from labeler.files.read import file_of, made_once, most_unpacked, read_instead, rereadable
 from labeler.messages import tell
-from labeler.trec.values import QUERY_ID
+from labeler.trec.values import NUMBER, QUERY_ID
 
 Format = Callable[[Any], Contents | None]
 
@@ -219,6 +229,10 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
     for delimiter, cells in {**first_cells(line), " ": line.split()}.items():
         if names_a_pair(cells):
             return rows_of_text(path, delimiter)
+    run = line.split()
+    if len(run) == 6 and run[2].isdigit() and not NUMBER.fullmatch(run[3]):
+        problem = f"a rank ({run[2]}) where TREC's runs have the document, and {run[3]!r:.40} after"
+        raise BadInput.at(path, 1, f"{problem} it; expected query Q0 document rank score tag")
     has_texts = "\t" in line and any(len(cell.split()) > 1 for cell in line.split("\t"))
     if has_texts or (len(line.split()) < 3 and ("," in line or ";" in line)):
         raise BadInput.at(
@@ -281,10 +295,44 @@ def rows_of_any(path: Path, names: str) -> Rows:
     if rows is not None:
         return with_all_columns(rows)
     line = first_line(held.head)
-    delimiter = delimiter_of(line)
-    if held.shape == XML or delimiter not in line:
+    if held.shape == XML or delimiter_of(line) not in line:
         raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
-    return rows_of_text(path, delimiter)
+    return table_rows(held, Path(path.name.casefold().removesuffix(".gz")).suffix)
+
+
+def table_rows(held: Held, kind: str) -> Rows:
+    """The rows of a table of text, of which MS MARCO's may name no columns."""
+    path, head = held.path, held.head
+    line = first_line(head)
+    if kind != ".tsv":
+        return rows_of_text(path, delimiter_of(line))
+    names = _names_of(line.split("\t"))
+    if len(names) == 2 and role_of(path.name) != DOCUMENTS:  # which may as well be queries
+        lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
+        lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
+        if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
+            problem = "ids and short texts, and no row that names them: queries or documents?"
+            remedy = "write id and text, or id and query, in a row above"
+            raise BadInput(f"{path}: {problem}; {remedy}")
+    return rows_of_text(path, "\t", names)
+
+
+def _names_of(cells: list[str]) -> list[str]:
+    """The names that MS MARCO's columns have where no row names them; else none.
+
+    Passages have an id and a text, documents an id, an address, a title and a text.
+    """
+    if len(cells) == 2:
+        first, second = cells  # names hold no digits, and are short
+        are_values = any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100
+        return ["id", "text"] if are_values else []
+    is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
+    return ["id", "url", "title", "text"] if is_page else []
+
+
+_LOOKED_AT = 50
+_SHORT = 12
+"""Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
 
 
 def with_all_columns(rows: Rows) -> Rows:

@@ -105,7 +105,7 @@ def ids_of_pair(
     Where queries may be named either way, what is neither an id nor a text stays as it is.
     """
     query = stripped(rating.query)
-    if isinstance(query, str) and ids is not None:
+    if query and isinstance(query, str) and ids is not None:
         if by_text or (query not in ids.texts and ids.ids_of(query)):
             _, document = rating._replace(query="q").pair(where)
             return ids.id_of(query, may_be_id=True), document

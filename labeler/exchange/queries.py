@@ -224,10 +224,22 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
             return Rows(path, form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
     if all(map(_SETTING.match, head.decode("utf-8", "replace").strip().split("\n"))):
         raise BadInput.at(path, 1, f"a setting, and no query: {line[:60]!r}")
+    _refuse_late_names(path, head)
     items = _items(path)
     if items is not None:
         return Rows(path, "a list, a query an item", (), items)
     return Rows(path, "lines, a query each", (), _lines(path))
+
+
+def _refuse_late_names(path: Path, head: bytes) -> None:
+    """`BadInput` where the names of a table's columns stand below other lines."""
+    lines = head.decode("utf-8", "replace").split("\n")[:_LOOKED_AT]
+    for number, line in enumerate(lines, start=1):
+        for cells in first_cells(line.rstrip("\r")).values():
+            is_named = usual.has_column(cells, usual.QUERY_TEXT) and _are_short(cells)
+            if number > 1 and (usual.names_a_pair(cells) or is_named):
+                problem = f"the names of columns, below other lines: {line[:60]!r}"
+                raise BadInput.at(path, number, f"{problem}; remove what stands above them")
 
 
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+•])|(\d{1,9})[.)]?)\s+(\S.*)")

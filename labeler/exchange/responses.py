@@ -1,4 +1,4 @@
-"""What search engines answer: rankings where it is own_text for which query, and documents.
+"""What search engines answer: rankings where it is known for which query, and documents.
 
 An answer may stand alone, in a list, in an object by query, or in rows beside its query. So may
 lists of documents and their scores, as other tools keep them. All are told by where the hits stand,
@@ -102,12 +102,37 @@ class HitDocument(NamedTuple):
 class Response(NamedTuple):
     """An answer: its hits, which engine's it is, and its query where that is known.
 
-    The query has an `_id`, a `text` or both, or a `key` that may be either.
+    The query has an `_id`, a `text` or both, or a `key` that may be either. `problem` is why hits
+    may be missing.
     """
 
     hits: list[HitDocument]
     engine: str = ""
     query: JsonObject | None = None
+    problem: str = ""
+
+
+_LATE = "it ran out of its own time, so hits may be missing"
+_PARTIAL = "its results are partial"
+_ERROR = "it reports an error: {!r:.100}"
+
+_PROBLEMS = {
+    "_shards.failed": "{!r:.20} of its shards failed, so hits may be missing",
+    "timed_out": _LATE,
+    "search_cutoff": _LATE,
+    "responseHeader.partialResults": _PARTIAL,
+    "@search.semanticPartialResponseReason": _PARTIAL,
+    **dict.fromkeys(("root.errors.0.message", "root.errors.0", "errors.0.message"), _ERROR),
+    "status.error": _ERROR,
+    "root.coverage.degraded": "its coverage is degraded",
+}
+"""What makes an answer unfit as a ranking, by where a server says it."""
+
+
+def incompleteness(answer: Any) -> str:
+    """What an answer itself says of hits that may be missing; empty of a whole one."""
+    each = ((problem, f"{at}{path}") for path, problem in _PROBLEMS.items() for at in _AROUND)
+    return next((p.format(value) for p, path in each if (value := value_at(answer, path))), "")
 
 
 def search_responses(value: Any) -> Contents | None:
@@ -124,12 +149,14 @@ def search_responses(value: Any) -> Contents | None:
         (next(iter(query.values())), ranking_of(each.hits))
         for query, each in zip(asked, responses, strict=False)
     )
+    problem = next((each.problem for each in responses if each.problem), "")
+    is_run = is_known and not problem
     return Contents(
         kind,
         documents_of(hit for each in responses for hit in each.hits),
         queries_of(asked) if is_known else None,
-        rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
-        lacks={"rankings": _NO_QUERY},
+        rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_run else None,
+        lacks={"rankings": f"not whole: {problem}; ask again" if problem else _NO_QUERY},
     )
 
 
@@ -211,15 +238,10 @@ def _alone(value: Any) -> list[Response]:
         raise BadRow(f"a search response of {engine}; its hits have no id; rename their key to id")
     if read is None:
         return []
-    asked = next(
-        (
-            t
-            for at in ("responseHeader.params.q", "request_params.q")
-            if isinstance(t := value_at(value, at), str)
-        ),
-        "",
-    )
-    return [Response(read, engine, {"text": asked} if asked.strip() else None)]
+    places = ("responseHeader.params.q", "request_params.q")
+    asked = next((t for at in places if isinstance(t := value_at(value, at), str)), "")
+    query = {"text": asked} if asked.strip() else None
+    return [Response(read, engine, query, incompleteness(value))]
 
 
 def _of_columns(value: RowValues) -> Iterator[list[JsonObject]]:
@@ -254,7 +276,8 @@ def beside_query(row: RowValues) -> Response | None:
         return None
     named = {key_of(name): row[name] for name in [*row][::-1]}
     lists = [named[name] for name in _LISTS if name in named]
-    inner = next((each for each in lists if isinstance(each, Mapping) and _alone(each)), row)
+    may_be = (each for each in (row, *lists) if isinstance(each, Mapping))
+    inner = next(filter(_alone, may_be), row)
     if len(responses := _alone(inner)) == 1:
         return responses[0]._replace(query=asked)
     read = next((hits_of(each) for each in lists if isinstance(each, list)), None)

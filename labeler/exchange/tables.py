@@ -111,7 +111,8 @@ def refuse_trec(path: Path, head: bytes, expected: str) -> None:
     rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
     columns = [*zip(*rows, strict=True)] if len(set(map(len, rows))) == 1 else []
     of_numbers = {n for n, cells in enumerate(columns) if all(map(NUMBER.fullmatch, cells))}
-    is_table = len(rows) > 1 and len(columns) > 3 and len(of_numbers) > 1  # one may be a text
+    is_table = len(columns) > 3 and len(of_numbers) > 1  # one may be a text
+    is_table = len(rows) > 1 and (is_table or 1 < len(columns) == len(of_numbers))
     if len(columns) == 4 and 3 in of_numbers:
         problem = "these are qrels in TREC's columns"
     elif len(columns) == 6 and {3, 4} <= of_numbers:
@@ -319,7 +320,9 @@ def json_value(path: Path) -> Any:
     try:
         value = STRICT.decode(text)
     except json.JSONDecodeError as error:
-        raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
+        several = "; if these are several values, this writes a line each: jq -c . FILE"
+        problem = f"not JSON: {error.msg}{several if error.msg == 'Extra data' else ''}"
+        raise BadInput.at(path, error.lineno, problem) from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON: {problem_of(error)}") from error
     if _is_by_column(value):
@@ -333,10 +336,14 @@ def json_value(path: Path) -> Any:
 def _is_by_column(value: Any) -> bool:
     """Whether a value is a table with its names apart from its rows.
 
-    ES|QL answers so, and pandas writes it where `orient` is not `records`.
+    ES|QL answers so, and pandas writes it where `orient` is not `records`. Lists beside that of
+    queries are columns where all are as long.
     """
     if not isinstance(value, dict):
         return False
+    texts = value.get("queries")
+    if isinstance(texts, list) and len(value) > 1 and all(isinstance(x, str) for x in texts):
+        return all(isinstance(x, list) and len(x) == len(texts) for x in value.values())
     is_named = names_a_pair(value) or has_column(value, ("userinput", "question"))
     is_apart = "columns" in value and {"values", "rows", "data"} & value.keys()
     return bool(is_apart) or (

@@ -80,12 +80,20 @@ def utf_16_of(head: bytes) -> str:
     return ""
 
 
+_ACCENTED = 4
+"""Letters; where more of a text and more than half are no plain ones, it is not Windows-1252."""
+
+
 def _of_windows(path: Path, line: int, raw: bytes, problem: str, windows: bool) -> str:
     """The text of bytes that are no UTF-8: in Windows-1252, where nothing in them is in UTF-8."""
     text = ""
     with suppress(UnicodeDecodeError):
         text = raw.decode("cp1252") if windows else ""
-    if not text or len(raw.decode("utf-8", "ignore")) > sum(byte < 0x80 for byte in raw):
+    letters = [letter for letter in text if letter.isalpha()]
+    accented = sum(letter > "\x7f" for letter in letters)
+    is_western = accented <= max(_ACCENTED, len(letters) / 2)  # Cyrillic and Greek are all above
+    in_utf_8 = len(raw.decode("utf-8", "ignore")) > sum(byte < 0x80 for byte in raw)
+    if not text or in_utf_8 or not is_western:
         raise BadInput.at(path, line, f"{problem}; save the file as UTF-8")
     tell(path, f"line {line}: not UTF-8, read as Windows-1252")
     return text
@@ -191,6 +199,8 @@ def file_of(path: Path) -> Path:
     if path not in copies.files and path != STANDARD and not _is_special(path):
         return path
     if path not in copies.files:
+        if path != STANDARD and path.is_char_device() and path.name != "stdin":
+            raise BadInput(f"{path}: a device, not a file")  # which may have no end
         copy = copies.stack.enter_context(scratch_file())
         with _stream(path) as source, copy.open("wb") as out:
             shutil.copyfileobj(source, out)

@@ -133,8 +133,9 @@ def columns_of(path: Path, names: Sequence[str], fields: ColumnNames) -> dict[st
     columns = {what: part.column for what, part in parts_of(path, names, fields).items()}
     counted = column_of(names, COUNT)
     if counted and not {"user", "session", "search"} & columns.keys():
-        problem = f"{counted!r} counts searches; expected a row for each search or event"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(
+            f"{path}: {counted!r} counts searches; expected a row for each search or event"
+        )
     return columns
 
 
@@ -348,6 +349,5 @@ def rows_by_user(path: Path) -> Iterator[Rows]:
     order = np.argsort(rows["group"], kind="stable")
     begins = np.flatnonzero(np.diff(rows["group"][order], prepend=GROUPS))
     cuts = np.unique(np.searchsorted(begins, np.arange(AT_ONCE, len(rows), AT_ONCE)))
-    ends = begins[cuts[cuts < len(begins)]]
-    for places in np.split(order, ends):
+    for places in np.split(order, begins[cuts[cuts < len(begins)]]):
         yield np.asarray(rows[places])

@@ -25,8 +25,9 @@ def columns_named(texts: Iterable[str]) -> ColumnNames:
     for text in texts:
         part, _, name = text.partition(":")
         if part not in EVENT_PARTS or not name:
-            problem = f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {text!r}"
-            raise Misuse(problem)
+            raise Misuse(
+                f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {text!r}"
+            )
         names[part] = name
     return names
 
@@ -170,8 +171,10 @@ def zone_of(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except Exception as error:  # of a name with odd characters it raises what the system does
-        problem = f"no time zone {name!r:.60}; expected one as UTC, Europe/Berlin or +02:00"
-        raise Misuse(problem, parameter="time_zone") from error
+        raise Misuse(
+            f"no time zone {name!r:.60}; expected one as UTC, Europe/Berlin or +02:00",
+            parameter="time_zone",
+        ) from error
 
 
 class Clock:

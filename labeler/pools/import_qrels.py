@@ -197,10 +197,11 @@ def import_plan(
         left = [str(path) for path in (*files, *plan.files(RANKINGS)) if path not in taken]
         qrels = _grades(taken, into, how, watch.note) if taken else None
     if not (documents or queries or qrels):
-        problem = f"{into.folder} has all that {source} holds"
+        held = {each.what: each for each in plan.taken if each.what != RANKINGS}
+        problem = f"{into.folder} has {' and '.join(held)} of its own, which stay as they are"
         if files and not taken:
             problem = f"{source} has several qrels, none of them called test; import one of them"
-        elif not (files or texts or plan.files(QUERIES)):
+        elif not held:
             problem = f"{source} has rankings alone; labeler pool and evaluate take them"
         raise Misuse(problem, parameter="into")
     if documents and inside != Path(source):  # what was unpacked is gone, the archive is not

@@ -265,8 +265,7 @@ def built_in_run(
     if built_in.engine == "dense":  # before the lock is taken: a server is asked
         if not built_in.encoding.is_possible:
             raise Misconfigured(DENSE_EXTRA)
-        texts = texts_to_encode(opened)
-        encoder = built_in.encoding.ready(opened.vectors, texts, control=watch)
+        encoder = built_in.encoding.ready(opened.vectors, texts_to_encode(opened), control=watch)
     with locked(opened, watch.note):
         searched = searched_corpus(opened, watch.progress, bm25=built_in.bm25)
         note_analyzer(searched.bm25, built_in.bm25, watch.note)

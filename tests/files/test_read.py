@@ -5,6 +5,9 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
+from labeler.errors import BadInput
 from labeler.files.read import file_of, numbered_bytes, rereadable
 from labeler.trec.blocks import Batch
 from labeler.trec.files import through_run
@@ -45,3 +48,10 @@ def test_a_file_is_its_own_copy(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(LINES)
     with rereadable():
         assert file_of(tmp_path / "a") == tmp_path / "a"
+
+
+def test_a_device_without_an_end_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "zero.txt"
+    link.symlink_to("/dev/zero")
+    with rereadable(), pytest.raises(BadInput, match=r"zero\.txt: a device, not a file"):
+        file_of(link)

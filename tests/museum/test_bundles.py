@@ -243,6 +243,60 @@ def test_endings_of_qrels_and_runs_say_what_files_of_a_folder_hold(tmp_path: Pat
         import_plan(folder, tmp_path / "coll")
 
 
+def test_a_folder_of_ms_marco_has_passages_without_names(tmp_path: Path) -> None:
+    folder = tmp_path / "msmarco"
+    folder.mkdir()
+    passage = "Shoes for running are light, and their soles are made to be soft on hard ground."
+    (folder / "collection.tsv").write_text(f"0\t{passage}\n1\t{passage} They are red.\n")
+    (folder / "queries.dev.small.tsv").write_text("10\tred shoes\n")
+    (folder / "qrels.dev.small.tsv").write_text("10\t0\t1\t1\n")
+    imported = import_plan(folder, tmp_path / "coll")
+    assert imported.qrels
+    assert (imported.documents, imported.queries, imported.qrels.pairs) == (2, 1, 1)
+
+
+def test_pages_beside_queries_and_grades_are_named_with_what_takes_them(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    (folder / "docs").mkdir(parents=True)
+    for name in ("a.md", "b.txt"):
+        (folder / "docs" / name).write_text("Cats sleep in warm places.\n")
+    (folder / "questions.txt").write_text("where do cats sleep\nblue hats\n")
+    plan = look_at(folder)
+    assert plan.refused == ()
+    assert [part.what for part in plan.taken] == ["queries"]
+    assert [line.partition(": ")[0] for line in plan.left] == ["docs/a.md", "docs/b.txt"]
+    assert all(f"labeler corpus ingest {folder / 'docs'} -o COLL" in line for line in plan.left)
+
+
+def test_what_a_collection_has_already_is_not_said_to_be_the_same(tmp_path: Path) -> None:
+    docs = tmp_path / "documents.jsonl"
+    docs.write_text(json.dumps(WITH_BODY) + "\n")
+    import_plan(docs, tmp_path / "coll")
+    with pytest.raises(Misuse, match="coll has documents of its own, which stay as they are"):
+        import_plan(docs, tmp_path / "coll")
+
+
+def test_the_plan_of_a_run_names_the_command_that_takes_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "mine.trec"
+    run.write_text("q1 Q0 d1 1 2.5 bm25\n")
+    assert execute(["import", str(run)]) == 0
+    assert f"to take it: labeler pool COLL --run {run}\n" in capsys.readouterr().err
+
+
+def test_an_archive_behind_a_password_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "locked.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("corpus.jsonl", json.dumps(WITH_BODY))
+    raw = bytearray(path.read_bytes())
+    raw[6] |= 1  # the flag of a locked member, in its own header and in the archive's list
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(raw)
+    with pytest.raises(BadInput, match="it takes a password; unpack it"):
+        look_at(path)
+
+
 def test_the_name_of_a_data_set_finds_its_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,9 +8,10 @@ from shapes_of_answers import SPECIMENS as ANSWERS
 from shapes_of_qrels import SPECIMENS as QRELS
 from shapes_of_queries import SPECIMENS as QUERIES
 from shapes_of_runs import SPECIMENS as RUNS
+from shapes_of_strangers import SPECIMENS as STRANGERS
 from specimen import ROLES, Specimen, reading
 
-SPECIMENS = [*RUNS, *QRELS, *QUERIES, *VARIANTS, *ANSWERS]
+SPECIMENS = [*RUNS, *QRELS, *QUERIES, *VARIANTS, *ANSWERS, *STRANGERS]
 
 
 @pytest.mark.parametrize("specimen", SPECIMENS, ids=lambda specimen: specimen.name)

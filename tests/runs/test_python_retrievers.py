@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from labeler.cli import execute
@@ -82,6 +83,8 @@ def ids_in(collection: Collection) -> set[str]:
         lambda _query: [("cats", 2)],
         lambda _query: [["cats", 2]],
         lambda _query: {"cats": 2.5},
+        lambda _query: (name for name in ["cats"]),
+        lambda _query: {"retriever": {"documents": ["cats"]}},
         lambda _query: [{"_id": "cats", "score": 1.0}],
         with_a_depth,
         asynchronously,
@@ -128,6 +131,7 @@ def test_a_mapping_ranks_by_its_scores(collection: Collection) -> None:
     [
         ("cats", "expected a list of documents, found 'cats'"),
         (None, "expected a list of documents, found None"),
+        (pd.DataFrame({"docno": ["cats"], "score": [1.0]}), r"found docno score 0 cats 1\.0$"),
         ([OF_LANGCHAIN], "a returned document has no id"),
         ([("cats", float("nan"))], "expected a number"),
         ([("cats", 1.0, 2.0)], "a returned document has no id"),

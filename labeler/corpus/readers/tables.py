@@ -9,14 +9,13 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from statistics import median
 from typing import Any
 from uuid import UUID
 
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput, BadRow
-from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
+from labeler.exchange.contents import QUERIES, role_of
 from labeler.exchange.documents import (
     ALL,
     IDS,
@@ -28,15 +27,9 @@ from labeler.exchange.documents import (
     takes_all_columns,
 )
 from labeler.exchange.fields import FieldNames, value_at
-from labeler.exchange.formats import Held, held_by, rows_in
+from labeler.exchange.formats import held_by, rows_in, table_rows
 from labeler.exchange.responses import is_plumbing
-from labeler.exchange.tables import (
-    Rows,
-    delimiter_of,
-    first_line,
-    rows_of_json_lines,
-    rows_of_text,
-)
+from labeler.exchange.tables import rows_of_json_lines
 from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject, NumberedRow, RowIndex, RowValues, identifier
 from labeler.messages import count_of, tell
@@ -44,9 +37,7 @@ from labeler.messages import count_of, tell
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 """The endings of files of rows that are no tables of text."""
 
-_LOOKED_AT = 50
-_SHORT = 12
-"""Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
+_OF_QUERIES = frozenset(("_id", "id", "text", "metadata"))
 
 
 def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
@@ -55,7 +46,7 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     read = rows_in(held)
     if read is None and kind in ROWS:
         read = rows_of_json_lines(path)
-    read = read or _table(held, kind)
+    read = read or table_rows(held, kind)
     rows = iter(read.rows)
     first = next(rows, None)
     if first is None:
@@ -73,37 +64,6 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     left = "".join(f"; left: {count_of(number, what)}" for what, number in read.left.items())
     columns = ", ".join(paths_of(first[1]))
     tell(path, f"documents from {read.form} (columns {columns}){more}{left}")
-
-
-def _table(held: Held, kind: str) -> Rows:
-    """The rows of a table of text, of which MS MARCO's may name no columns."""
-    path, head = held.path, held.head
-    line = first_line(head)
-    if kind != ".tsv":
-        return rows_of_text(path, delimiter_of(line))
-    names = _names_of(line.split("\t"))
-    if len(names) == 2 and role_of(path.name) != DOCUMENTS:  # which may as well be queries
-        lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
-        lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
-        if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
-            raise BadInput(
-                f"{path}: ids and short texts, and no row that names them: queries or documents?; "
-                "write id and text, or id and query, in a row above"
-            )
-    return rows_of_text(path, "\t", names)
-
-
-def _names_of(cells: list[str]) -> list[str]:
-    """The names that MS MARCO's columns have where no row names them; else none.
-
-    Passages have an id and a text, documents an id, an address, a title and a text.
-    """
-    if len(cells) == 2:
-        first, second = cells  # names hold no digits, and are short
-        are_values = any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100
-        return ["id", "text"] if are_values else []
-    is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
-    return ["id", "url", "title", "text"] if is_page else []
 
 
 def documents_of_rows(

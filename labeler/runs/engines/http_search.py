@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable, check_known
 from labeler.exchange.fields import value_at
-from labeler.exchange.responses import plain_key
+from labeler.exchange.responses import incompleteness, plain_key
 from labeler.options import option
 from labeler.runs.engines.answers import (
     HIT_ID,
@@ -56,22 +56,6 @@ class Preset:
     text_of: Callable[[str], str] = str
     is_named: bool = False
 
-
-_LATE = "it ran out of its own time, so hits may be missing"
-_PARTIAL = "its results are partial"
-_ERROR = "it reports an error: {!r:.100}"
-
-_PROBLEMS = {
-    "_shards.failed": "{!r:.20} of its shards failed, so hits may be missing",
-    "timed_out": _LATE,
-    "search_cutoff": _LATE,
-    "responseHeader.partialResults": _PARTIAL,
-    "@search.semanticPartialResponseReason": _PARTIAL,
-    **dict.fromkeys(("root.errors.0.message", "root.errors.0", "errors.0.message"), _ERROR),
-    "status.error": _ERROR,
-    "root.coverage.degraded": "its coverage is degraded",
-}
-"""What makes an answer with the status 200 unfit all the same, by where a server says it."""
 
 _SOLR = re.compile(r"""[-+!(){}\[\]^"~*?:\\/]|&&|\|\||\b(?:AND|OR|NOT)\b""")
 
@@ -281,9 +265,8 @@ class HttpEngine:
 
     def _hits(self, body: bytes, where: str) -> list[Hit]:
         answer, kind = parsed(body, where), self.kind
-        for path, problem in _PROBLEMS.items() if self.preset else ():
-            if value := value_at(answer, path):
-                raise Retryable(f"{where}: {problem.format(value)}")
+        if self.preset and (problem := incompleteness(answer)):
+            raise Retryable(f"{where}: {problem}")
         if kind.total and value_at(answer, kind.total) == 0:
             return []
         return [Hit(plain_key(hit.id), hit.score) for hit in hits_in(answer, self.paths, where)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -102,21 +102,24 @@ class PythonEngine:
         if callable(asking):
             return (lambda query: asking(query=query)) if names[:1] == ["run"] else asking
         raise Misuse(
-            f"{self.shown()}: no function, and no object with invoke, retrieve or run",
+            f"{self.shown()}: no function, and no object with invoke, retrieve or run; of a "
+            "store or an index, take as_retriever()",
             parameter="python",
         )
 
     def _hits(self, returned: Any, where: str) -> list[Hit]:
         """What was returned, as hits in its order."""
-        if isinstance(returned, Mapping) and "documents" in returned:  # Haystack's
-            returned = returned["documents"]
-        is_mapping = isinstance(returned, Mapping)
-        if is_mapping:
-            returned = list(returned.items())
-        if isinstance(returned, str) or not isinstance(returned, Sequence):
+        if isinstance(returned, Mapping):  # Haystack's, of a component or of a pipeline
+            parts = (part for part in (returned, *returned.values()) if isinstance(part, Mapping))
+            of_pipeline = (part["documents"] for part in parts if "documents" in part)
+            returned = next(of_pipeline, returned)
+        is_mapping, is_frame = isinstance(returned, Mapping), hasattr(returned, "columns")
+        if isinstance(returned, str) or is_frame or not isinstance(returned, Iterable):
+            shown = f"{' '.join(repr(returned).split()):.60}"
             raise BadInput(
-                f"{where}: expected a list of documents, found {returned!r:.60}", parameter="python"
+                f"{where}: expected a list of documents, found {shown}", parameter="python"
             )
+        returned = dict(returned).items() if is_mapping else returned
         hits = hits_in([self._hit(item, where) for item in returned], HitPaths(), where)
         return sorted(hits, key=lambda hit: -(hit.score or 0.0)) if is_mapping else hits
 
