@@ -9,12 +9,13 @@ from typing import Annotated
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Destination, Opened, Shown, argument
 from labeler.cli.output import deliver_rows, show_json, show_result
-from labeler.cli.reporting import Beside, asked, note_generated, show_generation_plan, show_outcome
+from labeler.cli.reporting import asked, note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import note, say
+from labeler.collection.queries import read_queries
 from labeler.options import SEED, option
 from labeler.queries.generate import GenerateOptions, GenerateResult, agenerate
+from labeler.queries.kinds import beside_real
 from labeler.queries.passages import list_passages
-from labeler.queries.realism import Realism, realism
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.traffic import TrafficOptions
 from labeler.queries.traffic import from_log as sample
@@ -62,19 +63,18 @@ def generate(
     """Write queries that the documents answer.
 
     They go to queries.jsonl; what a filter dropped goes to rejected.jsonl, with its reason.
-    With --like, it is said how they differ from those real queries.
+    With --like, it is said how long they are beside those real queries, and how many ask.
     """
     how = who.asking(options, force=to.force)
     result = asked(flags, partial(agenerate, collection, how), show_generation_plan, to)
-    like = how.asking.like
-    beside = realism(collection, like) if like is not None and result.total else None
-    whole = Beside(result, {"realism": beside})
-    show_outcome(whole, lambda _: _show_written(result, how.queries, beside), to)
+    show_outcome(result, lambda _: _show_written(result, how.queries), to)
+    if how.asking.like is not None and result.total:
+        queries = read_queries(collection.queries).values()
+        written = [query.text for query in queries if "source" in query.metadata]
+        note(beside_real(written, how.asking.like))
     result.check()
 
 
-def _show_written(result: GenerateResult, queries: int, beside: Realism | None) -> None:
+def _show_written(result: GenerateResult, queries: int) -> None:
     note_generated(result, queries)
     say(f"queries: {result.queries}")
-    if beside is not None:
-        show_result(beside)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean, median
 
 from labeler.data import Document
 from labeler.errors import Misuse, check_known
@@ -143,6 +144,17 @@ def not_of_its_kind(text: str, kind: str) -> str:
     if kind == "comparative" and not _CHOOSES.search(text):
         return "compares nothing"
     return ""
+
+
+def beside_real(written: Sequence[str], real: Path) -> str:
+    """How long written queries and those of a file are, and how many of them are questions."""
+    sides = written, [query.text for query in read_query_list(real).values()]
+    ours, theirs = (
+        f"{median(len(words(text)) for text in texts):g} words in the median, "
+        f"{fmean(map(is_question, texts)):.0%} questions"
+        for texts in sides
+    )
+    return f"generated queries: {ours}; real ones: {theirs}"
 
 
 def mix_of(texts: Sequence[str]) -> Mix:

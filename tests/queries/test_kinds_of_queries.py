@@ -25,6 +25,7 @@ from labeler.queries.kinds import (
     DEFAULT_MIX,
     KINDS,
     Style,
+    beside_real,
     kind_of,
     mix_of,
     not_of_its_kind,
@@ -408,3 +409,12 @@ def test_a_shipped_prompt_of_each_purpose_reads_and_says_what_it_is_for(tmp_path
     assert purposes["topic"] == 1
     with pytest.raises(Misuse, match="'topic' is one to write topics with, not to write queries"):
         generate(collection_of(tmp_path, 3), prompt="topic", model=fake_model("x"))
+
+
+def test_written_queries_are_set_beside_real_ones(tmp_path: Path) -> None:
+    real = tmp_path / "real.txt"
+    real.write_text("usb hub\nwhat is a hub\nhdmi cable\nlaptop\n")
+    assert beside_real(["how do I pair a mouse", "which hub works with a tv"], real) == (
+        "generated queries: 6 words in the median, 100% questions; "
+        "real ones: 2 words in the median, 25% questions"
+    )
