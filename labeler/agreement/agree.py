@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
     INTERVALS_OF,
     StatisticOptions,
-    agreement_of,
+    compare_labels,
     selected_statistics,
 )
 from labeler.agreement.differences import differences
@@ -215,8 +215,13 @@ def _has_human_pair(sources: Sources, source: AssessorLabels) -> bool:
 def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:
     rules = options.rules
     judged = replace(source, human=whom(sources.human_name))
-    agreement = agreement_of(sources.human, judged, rules, options.statistics, sources.weights)
-    board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
+    agreement = compare_labels(sources.human, judged, rules, options.statistics, sources.weights)
+    board = _leaderboard(sources, source, options) if agreement.pairs else None
+    # what the compared grades mean: human names, else the assessor's; of mapped grades neither
+    human = {} if rules.map_human else sources.scale_names
+    names = human or ({} if rules.map_assessor else source.scale_names)
+    if rules.cut is not None:
+        names = {0: f"below {rules.cut}", 1: f"at least {rules.cut}"}
     plans: list[SampleSizePlan] = []
     if options.width is not None and agreement.pairs:
         named = replace(options.statistics, names=options.statistics.names or PLANNED)
@@ -226,9 +231,9 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
         sources.human_name,
         source.name,
         agreement,
-        _calibration(sources, source, rules, options),
+        _calibration(sources, source, rules),
         board,
-        grade_names=_grade_names(sources, source, rules),
+        grade_names=names,
         stale=sources.stale,
         plans=tuple(plans),
         notes=(
@@ -239,7 +244,7 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
 
 
 def _leaderboard(
-    sources: Sources, source: AssessorLabels, rules: Rules, options: AgreeOptions
+    sources: Sources, source: AssessorLabels, options: AgreeOptions
 ) -> Leaderboard | None:
     """The systems by both; `None` without runs, or where a sample of pairs was graded."""
     if sources.weights is not None or not sources.runs:
@@ -252,16 +257,14 @@ def _leaderboard(
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     kin = kin_of(list(sources.runs), sources.tags, named)
-    reader = GradeReader.of(sources.human, rules)
+    reader = GradeReader.of(sources.human, options.rules)
     two = two_qrels(reader.of_human(sources.human), reader.of_assessor(source.labels))
-    measure, seed = parse(options.measure), options.statistics.seed
-    board = leaderboard_of(two, sources.runs, measure, seed, kin)
+    seed = options.statistics.seed
+    board = leaderboard_of(two, sources.runs, parse(options.measure), seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))
 
 
-def _calibration(
-    sources: Sources, source: AssessorLabels, rules: Rules, options: AgreeOptions
-) -> list[Calibration]:
+def _calibration(sources: Sources, source: AssessorLabels, rules: Rules) -> list[Calibration]:
     """At each cut of the uncut scale, or at the one cut; none without a mapped human grade at it.
 
     A distribution is over the assessor's grades, so that it is mapped as they are.
@@ -287,11 +290,3 @@ def _against(
     statistics = selected_statistics(options.statistics, own.scale)
     rows = differences(own.paired, reference.paired, statistics, options.statistics, others)
     return replace(report, against=first.assessor, differences=tuple(rows))
-
-
-def _grade_names(sources: Sources, source: AssessorLabels, rules: Rules) -> Mapping[int, str]:
-    """What the compared grades mean: human names, else the assessor's; of mapped grades neither."""
-    if rules.cut is not None:
-        return {0: f"below {rules.cut}", 1: f"at least {rules.cut}"}
-    human = {} if rules.map_human else sources.scale_names
-    return human or ({} if rules.map_assessor else source.scale_names)

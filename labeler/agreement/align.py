@@ -227,6 +227,12 @@ def drawn_weights(pairs: PairColumns[Any], weights: PairWeights) -> Floats:
     return pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
 
 
+def check_named_once(names: Sequence[str]) -> None:
+    """`Misuse` of one of several sets of grades that is named twice: it agrees with itself."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise Misuse(f"{twice[0]} is named twice, and agrees with itself; name each once")
+
+
 GRADES = "Reading grades"
 _SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
 
@@ -448,7 +454,7 @@ def align(
         int((ungraded & ~has_label & (status == NONE)).sum()),
         given.size - int(has_label.sum()),
         int((~judged).sum()),
-        _by_text(labels, label[ungraded & has_label]),
+        dict(_counted([*map(str, labels)], label[ungraded & has_label]).most_common()),
         dict(_counted(failed.labels or (), status[status != NONE]).most_common()),
         int((graded & clipped).sum()),
         np.bincount(human_at[ungraded], mass, len(reader.grades)).astype(np.float64),
@@ -460,33 +466,20 @@ def align(
         np.stack([human_at, assessor_at], axis=1)[graded],
         None if weight is None else weight[graded],
     )
-    if weights is not None:
-        left_out = _of_sample(left_out, people, given, weights)
+    if weights is not None:  # of pairs without a human grade, those never drawn and those skipped
+        drawn = PairColumns.of_pairs(weights, np.float64)
+        alone = (given.rows_in(people) == NONE) & (given.rows_in(drawn) == NONE)
+        skipped = int((drawn.rows_in(people) == NONE).sum())
+        left_out = replace(
+            left_out, only_other=0, skipped_by_people=skipped, not_drawn=int(alone.sum())
+        )
     return Aligned(pairs, left_out, reader, grades, _counted(labels, label[has_label]))
-
-
-def _of_sample(
-    out: LeftOut,
-    people: PairColumns[int],
-    given: PairColumns[Label],
-    weights: Mapping[Pair, float],
-) -> LeftOut:
-    """The counts of pairs without a human grade, split into never drawn and skipped."""
-    drawn = PairColumns.of_pairs(weights, np.float64)
-    alone, skipped = given.rows_in(people) == NONE, drawn.rows_in(people) == NONE
-    not_drawn = int((alone & (given.rows_in(drawn) == NONE)).sum())
-    return replace(out, only_other=0, skipped_by_people=int(skipped.sum()), not_drawn=not_drawn)
-
-
-def _by_text(labels: Sequence[Label], places: Integers) -> dict[str, int]:
-    """How often labels of each text stand at some places, the most frequent first."""
-    texts = Counter[str]()
-    for label, count in _counted(labels, places).items():
-        texts[str(label)] += count
-    return dict(texts.most_common())
 
 
 def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
     """How often each value stands at some places, by first appearance."""
-    distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
-    return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
+    distinct, first, times = np.unique(places, return_index=True, return_counts=True)
+    counts = Counter[Any]()
+    for at in np.argsort(first):
+        counts[values[distinct[at]]] += int(times[at])
+    return counts

@@ -249,25 +249,14 @@ class Agreement:
 
 def compare_labels(
     human: Qrels,
-    assessor: Labels,
+    assessor: Labels | AssessorLabels,
     rules: Rules | None = None,
     options: StatisticOptions | None = None,
-) -> Agreement:
-    """How far `assessor` agrees with `human`, from the labels as they are."""
-    return agreement_of(
-        human, AssessorLabels(assessor), rules or Rules(), options or StatisticOptions()
-    )
-
-
-def agreement_of(
-    human: Qrels,
-    assessor: AssessorLabels,
-    rules: Rules,
-    options: StatisticOptions,
     weights: PairWeights = None,
 ) -> Agreement:
-    """Every statistic that the options name, with what was left out and what looks wrong."""
-    both = align(human, assessor, rules, weights)
+    """How far `assessor` agrees with `human`, with what was left out and what looks wrong."""
+    assessor = assessor if isinstance(assessor, AssessorLabels) else AssessorLabels(assessor)
+    options, both = options or StatisticOptions(), align(human, assessor, rules or Rules(), weights)
     scale, people = both.pairs.grades, assessor.human
     sample = Sample(both.pairs.tables(), options.draws, options.seed)
     statistics = selected_statistics(options, scale)

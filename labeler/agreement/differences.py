@@ -80,8 +80,7 @@ def differences(
     pairs = common.pairs.size
     if not pairs:
         return [Difference(s, 0, None, None, None, None, None) for s in statistics]
-    values = np.column_stack([common.values, second.values[beside, 1]])
-    every = replace(common, values=values)
+    every = replace(common, values=np.column_stack([common.values, second.values[beside, 1]]))
     # (queries, 2, k, k), so that the same draws serve both
     tables = np.stack([every.tables(0, 1), every.tables(0, 2)], axis=1)
     sample = Sample(tables, options.draws, options.seed)

@@ -161,5 +161,5 @@ def _beside_human(
         return np.asarray(values[..., its].mean(axis=-1) - values[..., mine].mean(axis=-1))
 
     values = statistic(sample.total)
-    persons, assessors = defined(values[mine].mean()), defined(values[its].mean())
+    persons, assessors = (defined(values[links].mean()) for links in (mine, its))
     return BesideHuman(name, persons, assessors, *interval_of(sample, less))

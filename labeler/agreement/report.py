@@ -18,10 +18,11 @@ from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
-from labeler.evaluation.gates import parse_limits, raise_failed
+from labeler.evaluation.gates import GateOutcome
+from labeler.evaluation.options import parse_limits
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Interval, Row, Table, interval_text
+from labeler.report.table import Column, Interval, Table, interval_text
 
 if TYPE_CHECKING:
     from labeler.agreement.statistics import Statistic
@@ -107,7 +108,8 @@ class AssessorReport(Result):
             else None,
         }
         return self.picked(
-            *("stale", "findings"),
+            "stale",
+            "findings",
             pairs=agreement.pairs,
             queries=len(agreement.queries),
             left_out={**left_out, "scenarios": agreement.scenarios},
@@ -140,8 +142,8 @@ class AgreementResult(Result):
 
     def tables(self) -> list[Table]:
         """A row for each assessor and statistic: the value and its 95 % interval."""
-        rows: list[Row] = [
-            [report.assessor, name, estimate]
+        rows = [
+            (report.assessor, name, estimate)
             for report in self.assessors
             for name, estimate in report.agreement.statistics.items()
         ]
@@ -203,7 +205,7 @@ def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[Agreement
             statistic = find_statistic(gate.name, agreement.scale)
             short = shortfall(gate, statistic, agreement.of(gate.name))
             failed += [f"{report.assessor}: {short}"] if short else []
-    raise_failed(failed)
+    GateOutcome(tuple(failed)).check()
 
 
 def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Interval) -> str | None:

@@ -83,10 +83,6 @@ def whom(human: str) -> str:
     return PEOPLE if short(human) == "human" else short(human)
 
 
-def _do(human: str) -> str:
-    return "people do" if human == PEOPLE else f"{human} does"
-
-
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
@@ -160,7 +156,8 @@ def _who_is_stricter(agreement: Agreement, human: str) -> str:
 
 
 def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: bool) -> str:
-    whether = f"Whether it would order systems as {_do(human)}"
+    do = "do" if human == PEOPLE else "does"
+    whether = f"Whether it would order systems as {human} {do}"
     if board is None and sampled:
         return (
             f"{whether} is not known: {human} graded a sample of "
@@ -208,13 +205,6 @@ MOST_COLUMNS = 5
 NAMED = 3
 
 
-def shown_statistics(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> list[str]:
-    """The statistics that stand in the rows: those that were asked for, else the usual ones."""
-    of_first = reports[0].agreement.statistics
-    names = SHOWN if asked is None else tuple(of_first)[:MOST_COLUMNS]
-    return [name for name in names if name in of_first] or list(of_first)[:MOST_COLUMNS]
-
-
 def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[AssessorReport]:
     """The assessors by a statistic, the closest to people first; undefined values last."""
 
@@ -229,8 +219,12 @@ def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[Assessor
 
 
 def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> tuple[str, Table]:
-    """A sentence on the first and the last assessor, and the table `assessors`."""
-    names = shown_statistics(reports, asked)
+    """A sentence on the first and the last assessor, and the table `assessors`.
+
+    It has the statistics that were `asked` for, else the usual ones.
+    """
+    every = [*reports[0].agreement.statistics]
+    names = [name for name in SHOWN if name in every and asked is None] or every[:MOST_COLUMNS]
     ordered = in_order(reports, names[0])
     return _sentence(ordered, names[0]), _table(ordered, names)
 
@@ -241,10 +235,10 @@ def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
     highest, lowest = (of.agreement.statistics.get(statistic) for of in (best, last))
     if highest is None or highest.value is None:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
-    high, low = interval_text(highest), interval_text(lowest)
     return (
-        f"{len(ordered)} assessors beside {human}, in the order of {statistic}: from {high} of "
-        f"{short(best.assessor)} to {low} of {short(last.assessor)}. Order alone may be chance."
+        f"{len(ordered)} assessors beside {human}, in the order of {statistic}: from "
+        f"{interval_text(highest)} of {short(best.assessor)} to {interval_text(lowest)} of "
+        f"{short(last.assessor)}. Order alone may be chance."
     )
 
 
@@ -262,14 +256,14 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
         columns.append(
             Column("tau-b", "tau-b of systems", format=".3f", ends=".3f", undefined="undefined")
         )
-    rows: list[Row] = [
-        [
+    rows = [
+        (
             short(report.assessor),
             *map(report.agreement.statistics.get, names),
             report.agreement.pairs,
             *([float(report.agreement.left_out.missing.sum())] if missing else []),
             *([report.board.statistics["tau_b"] if report.board else None] if has_board else []),
-        ]
+        )
         for report in ordered
     ]
     over = f", {count_of(pairs.pop(), 'pair')}" if len(pairs) == 1 else ""
@@ -314,13 +308,12 @@ def statistics_table(agreement: Agreement) -> Table:
     columns = [Column("statistic", align="left"), VALUE, ENDS]
     if missing:
         columns += [_value("if missing agree"), _value("if they differ")]
-    rows: list[Row] = []
+    rows = []
     for name, e in agreement.statistics.items():
         if e.value is not None or ">=" not in name:
-            row: list[Cell] = [name, e.value, Interval(None, e.low, e.high)]
             filled = agreement.scenarios[name]
-            row += [filled.all_agree, filled.all_differ] if missing else []
-            rows.append(row)
+            more = (filled.all_agree, filled.all_differ) if missing else ()
+            rows.append((name, e.value, Interval(None, e.low, e.high), *more))
     return Table("statistics", columns, rows)
 
 
@@ -335,14 +328,14 @@ def confusion_table(report: AssessorReport) -> Table:
     for grade in agreement.scale:
         columns.append(Column(str(grade), only="programs"))
         columns.append(Column(str(grade), only="people"))
-    rows: list[Row] = []
+    rows = []
     for grade, counts in zip(agreement.scale, numbers(agreement.confusion), strict=True):
         total = sum(counts)
         cells: list[Cell] = [grade, f"{grade} {names[grade]}" if grade in names else str(grade)]
         for count in counts:
             share = f"{count:,.0f} ({count / total:4.0%})" if total else "0"
             cells += [count, share]
-        rows.append([*cells, total])
+        rows.append((*cells, total))
     return Table("confusion", [*columns, Column("all", format=",.0f")], rows)
 
 
@@ -361,11 +354,8 @@ def queries_table(
         Column("mae", "mean error", format=".2f"),
         Column("bias", format="+.2f"),
     ]
-    cells: list[Row] = [
-        [
-            *(q.query_id, " ".join([q.query_id, *texts.get(q.query_id, "").split()])),
-            *(q.pairs, q.agreement, q.mae, q.bias),
-        ]
+    cells = [
+        (q.query_id, " ".join([q.query_id, *texts.get(q.query_id, "").split()]), *q[1:])
         for q in rows
     ]
     return Table("queries", columns, cells)
@@ -379,8 +369,8 @@ def calibration_table(calibration: Calibration) -> Table:
         _value("probability", "said on average"),
         _value("came true"),
     ]
-    rows: list[Row] = [
-        [f"{b.low:.1f} to {b.high:.1f}", b.pairs, b.probability, b.true] for b in calibration.bins
+    rows = [
+        (f"{b.low:.1f} to {b.high:.1f}", b.pairs, b.probability, b.true) for b in calibration.bins
     ]
     return Table(
         "calibration",
@@ -400,8 +390,8 @@ def ceiling_table(ceiling: Ceiling) -> Table:
         _value("the assessor"),
         _value("difference", ends=".3f"),
     ]
-    rows: list[Row] = [
-        [row.person, row.persons, row.assessors, Interval(row.difference, row.low, row.high)]
+    rows = [
+        (row.person, row.persons, row.assessors, Interval(row.difference, row.low, row.high))
         for row in (*ceiling.people, ceiling.overall)
     ]
     head = f"ceiling by {ceiling.statistic}, {ceiling.pairs:,} pairs that all graded"
@@ -413,14 +403,14 @@ def differences_table(report: AssessorReport) -> Table:
     names = short(report.assessor), short(report.against or "")
     columns = [
         Column("statistic", align="left"),
-        _value("first", names[0]),
         _value("second", names[1]),
+        _value("first", names[0]),
         _value("difference", ends=".3f"),
         Column("verdict", only="programs"),
         Column("verdict", only="people"),
     ]
-    rows: list[Row] = [
-        [d.statistic.name, d.first, d.second, d, d.verdict, closer(d.verdict, names)]
+    rows = [
+        (d.statistic.name, d.second, d.first, d, d.verdict, closer(d.verdict, names))
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
@@ -440,7 +430,7 @@ def joint_table(joint: JointAgreement) -> Table:
     groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
     columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
     rows: list[Row] = [
-        [name, *(statistics[name] for _, statistics in groups.values())] for name in JOINT
+        (name, *(statistics[name] for _, statistics in groups.values())) for name in JOINT
     ]
     whose = " and ".join(f"the {title}" for title, _ in groups.values())
     first = Column("statistic", align="left")
@@ -458,12 +448,16 @@ def alternative_table(test: AlternativeTest) -> Table:
         Column("p", format=".2g"),
         Column("it wins", align="left"),
     ]
-    rows: list[Row] = [
-        [
-            *(row.person, row.pairs, row.persons, row.assessors),
+    rows = [
+        (
+            row.person,
+            row.pairs,
+            row.persons,
+            row.assessors,
             Interval(row.difference, row.low, row.high),
-            *(row.p, "yes" if row.wins else "not shown"),
-        ]
+            row.p,
+            "yes" if row.wins else "not shown",
+        )
         for row in test.people
     ]
     title = "alternative annotator test: shares of pairs in which one is as close to the others"

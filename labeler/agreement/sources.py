@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from labeler.agreement.align import AssessorLabels, Labels, PairWeights
+from labeler.agreement.align import AssessorLabels, Labels, PairWeights, check_named_once
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
@@ -20,7 +20,7 @@ from labeler.collection.whose import drawn_by_chance, made_by, not_of_people, ro
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import FilePath, caveats, is_path, mixed_findings, part_findings
-from labeler.exchange.qrels import Meaning, hold_labels, read_qrels
+from labeler.exchange.qrels import Meaning, hold_qrels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.judging.changes import texts_of_queries
@@ -96,9 +96,8 @@ def sources_of(
         changed = stale_in(filter(is_path, (human, *assessors)), notes.append, stale)
         opened = _of_sources(human, assessors, more_humans, notes)
     every = [opened.human_name, *(each.name for each in opened.assessors), *opened.more_humans]
-    if len(every) > 2 and len(set(every)) < len(every):
-        twice = next(name for name in every if every.count(name) > 1)
-        raise Misuse(f"{twice} is named twice; each assessor once, please")
+    if len(every) > 2:
+        check_named_once(every)
     opened = replace(opened, notes=tuple(notes), stale=len(changed))
     if changed and stale == "drop":
         left = [replace(each, labels=without(each.labels, changed)) for each in opened.assessors]
@@ -146,7 +145,7 @@ def runs_of(
     pooled = {} if collection is None else made_by(collection, "").tags
     texts = {} if collection is None else texts_of_queries(collection)
     read: dict[str, Run] = {}
-    tags: dict[str, str] = {}
+    tags = {}
     for name, path in runs_by_name(paths).items():
         with rereadable():
             hold_run(path, Meaning(texts=texts) if texts and path.is_file() else Meaning())
@@ -169,7 +168,7 @@ def source_of_file(path: Path, name: str) -> AssessorLabels:
             notes=notes,
         )
     with rereadable():
-        hold_labels(path)
+        hold_qrels(path, labels=True)
         read = read_labels(path)
     where = collection_of_qrels(path)
     models = made_by(*where).models if where else ()

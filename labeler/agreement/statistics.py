@@ -272,8 +272,7 @@ def ordinal_alpha(coincidences: Floats, grades: Floats) -> Floats:
     each = row_totals(coincidences)
     rank = np.cumsum(each, axis=-1) - each / 2
     apart = (rank[..., :, None] - rank[..., None, :]) ** 2
-    total = each.sum(axis=-1)[..., None, None]
-    return krippendorff(coincidences, ratio(apart, total**2))
+    return krippendorff(coincidences, ratio(apart, each.sum(axis=-1)[..., None, None] ** 2))
 
 
 def interval_alpha(coincidences: Floats, grades: Floats) -> Floats:
@@ -299,9 +298,9 @@ def both_ways(tables: Floats) -> Floats:
     return tables + np.swapaxes(tables, -1, -2)
 
 
-def _of_two(alpha: Compute, tables: Floats, grades: Floats) -> Floats:
-    """An alpha of any number of assessors, of the tables of two."""
-    return alpha(both_ways(tables), grades)
+def _of_two(joint: Compute, tables: Floats, grades: Floats) -> Floats:
+    """A statistic of any number of assessors, of the tables of two."""
+    return joint(both_ways(tables), grades)
 
 
 for _name, _alpha, _how in (
@@ -321,10 +320,6 @@ def shares(tables: Floats) -> Floats:
     return ratio(tables, totals(tables)[..., None, None])
 
 
-def _expected(rows: Floats, apart: Floats, columns: Floats) -> Floats:
-    return np.asarray(np.einsum("...j,...j->...", rows @ apart, columns))
-
-
 def cohen(exponent: int, tables: Floats, grades: Floats) -> Floats:
     """Cohen's kappa with disagreements counted by a power of how far two grades lie apart.
 
@@ -332,8 +327,8 @@ def cohen(exponent: int, tables: Floats, grades: Floats) -> Floats:
     of Cohen (1968), Psychological Bulletin 70(4): one minus observed over expected disagreement.
     """
     p, apart = shares(tables), distances(grades.tolist(), exponent)
-    expected = _expected(row_totals(p), apart, column_totals(p))
-    return 1.0 - ratio(inner(p, apart), expected)
+    expected = np.einsum("...j,...j->...", row_totals(p) @ apart, column_totals(p))
+    return 1.0 - ratio(inner(p, apart), np.asarray(expected))
 
 
 @statistic("agreement", "share of pairs with the same grade", NO_PAIRS, (0.0, 1.0))
@@ -352,13 +347,9 @@ for _exponent, (_name, _how) in enumerate(
     statistic(_name, f"Cohen's kappa, {_how}", SINGLE_GRADE)(partial(cohen, _exponent))
 
 
-@statistic("pi", "Scott's pi: chance as both assessors' pooled grades make it", SINGLE_GRADE)
-def scott_pi(tables: Floats, grades: Floats) -> Floats:
-    """Scott (1955), Public Opinion Quarterly 19(3)."""
-    p = shares(tables)
-    pooled = (row_totals(p) + column_totals(p)) / 2
-    apart = distances(grades.tolist(), 0)
-    return 1.0 - ratio(inner(p, apart), _expected(pooled, apart, pooled))
+# Scott (1955), Public Opinion Quarterly 19(3): of two assessors Fleiss' kappa is his pi
+_about = "Scott's pi: chance as both assessors' pooled grades make it"
+statistic("pi", _about, SINGLE_GRADE)(partial(_of_two, fleiss_kappa))
 
 
 @statistic("ac1", "Gwet's AC1: chance as if assessors guess at hard pairs only", NO_PAIRS)

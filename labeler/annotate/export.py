@@ -88,10 +88,9 @@ def export_answers(
     times = {row.time for row in rows if row.sample == own}
     times |= {answer.time for answer in answers.values()}
     with locked(opened):
-        options = ImportOptions(name, rater, "", replace=None)
         merge_answers(
             opened,
-            options,
+            ImportOptions(name, rater, "", replace=None),
             answers,
             str(journal),
             lambda answer: answer.assessor == rater and answer.time in times,  # not of a sheet

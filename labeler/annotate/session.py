@@ -97,20 +97,11 @@ def answer_in(body: object) -> RaterAnswer:
     return answer
 
 
-Clock = Callable[[], datetime]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class RatingSession:
     """One rater's work on one task; every method may be called from several threads."""
 
-    def __init__(
-        self, rater: str, task: RatingTask, journal: RatingJournal, clock: Clock = _now
-    ) -> None:
-        self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
+    def __init__(self, rater: str, task: RatingTask, journal: RatingJournal) -> None:
+        self.rater, self.task, self._journal = rater, task, journal
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
         self._given = AnswersGiven()
         self._goto: str | None = None
@@ -210,7 +201,7 @@ class RatingSession:
         )
 
     def _row_of(self, item: RatingItem, **values: Any) -> JournalRow:
-        time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
         probability = item.probability if self.task.purpose == "audit" else None
         return JournalRow(
             "grade",

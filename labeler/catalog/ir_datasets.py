@@ -21,9 +21,6 @@ from labeler.wire.download import quiet
 PREFIX = "ir_datasets:"
 """What stands before the name of such a data set."""
 
-_DOCUMENT_TEXTS = ("text", "body", "abstract", "contents")
-_QUERY_TEXTS = ("text", "title", "query")
-_QUERY_PARTS = ("description", "narrative")
 _EVERY = 1000
 
 
@@ -104,10 +101,9 @@ def _documents(
 
 def _document(row: Any) -> Document:
     """A document by ir_datasets' names of its parts."""
-    title, url = _text_in(row, ("title",)), getattr(row, "url", "")
-    text = _text_in(row, _DOCUMENT_TEXTS)
-    whole = row.default_text() if text is None else text
-    return Document(row.doc_id, whole, title or "", {"url": url} if url else {})
+    text, url = _text_in(row, ("text", "body", "abstract", "contents")), getattr(row, "url", "")
+    whole, title = row.default_text() if text is None else text, _text_in(row, ("title",)) or ""
+    return Document(row.doc_id, whole, title, {"url": url} if url else {})
 
 
 def _text_in(row: Any, names: Sequence[str]) -> str | None:
@@ -118,7 +114,10 @@ def _text_in(row: Any, names: Sequence[str]) -> str | None:
 
 def _query(row: Any) -> Query:
     """A query, and where it has them its description and narrative."""
-    text, parts = _text_in(row, _QUERY_TEXTS), [(n, _text_in(row, (n,))) for n in _QUERY_PARTS]
+    text, parts = (
+        _text_in(row, ("text", "title", "query")),
+        [(n, _text_in(row, (n,))) for n in ("description", "narrative")],
+    )
     metadata = {name: part for name, part in parts if part}
     whole = text if text and text.strip() else row.default_text()
     return Query(row.query_id, " ".join(whole.split()), {"origin": "real", **metadata})

@@ -31,9 +31,6 @@ from labeler.messages import Advance, meant
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.wire.download import Remote, check_sha256, download, quiet
 
-_GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-
-
 Grade = Annotated[int, Field(ge=-LARGEST_GRADE, le=LARGEST_GRADE)]
 
 
@@ -51,7 +48,7 @@ class UpstreamFile(UpstreamPart):
     path: str
     size: int = Field(gt=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    address: str = _GITHUB
+    address: str = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
     @field_validator("path")
     @classmethod

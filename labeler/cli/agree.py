@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +9,10 @@ from typing import Annotated
 from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all
 from labeler.agreement.report import (
     AgreementResult,
-    AssessorReport,
     agreement_gates,
     check_agreement,
 )
 from labeler.agreement.shown import (
-    Part,
     findings_of_all,
     joint_parts,
     overview_parts,
@@ -84,17 +81,10 @@ def command(
     elif is_overview:
         show(overview_parts(reports, statistics), to)
     else:
-        show(_in_full(reports, opened.query_texts(), details=details), to)
+        texts = opened.query_texts()
+        parts = (part for own in reports for part in report_parts(own, texts, details=details))
+        show([*parts, *joint_parts(reports)], to)
     warn(findings_of_all(reports))
     if for_people and is_overview:
         note(IN_FULL)
     check_agreement(reports, gates)
-
-
-def _in_full(
-    reports: Sequence[AssessorReport], texts: Mapping[str, str], *, details: bool
-) -> Iterator[Part]:
-    """Each assessor's part, then all beside one another."""
-    for report in reports:
-        yield from report_parts(report, texts, details=details)
-    yield from joint_parts(reports)

@@ -142,13 +142,12 @@ def demo(
     documents = write_python_documents(
         collection.folder / "documents", force=force or collection.card.exists()
     )
-    judging, reading = JudgeOptions(model="local"), IngestOptions(force=force)
     asked = BuildOptions(
         str(documents),
         queries,
         depth=DEMO_DEPTH,
-        judging=judging,
-        reading=reading,
+        judging=JudgeOptions(model="local"),
+        reading=IngestOptions(force=force),
         asking=Asking(topics=False),  # each would take as long as a query
     )
     steps = Build(collection, asked, control_of())

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show_result
-from labeler.evaluation.correct import corrections_of, files_of_correction
-from labeler.evaluation.inputs import qrels_and_runs
+from labeler.evaluation.correct import corrections_of, qrels_of_both
+from labeler.evaluation.inputs import files_or_collection, qrels_and_runs
 from labeler.evaluation.options import CorrectionOptions
 from labeler.evaluation.power import PowerOptions
 from labeler.evaluation.power import power as planned
@@ -35,7 +35,13 @@ def correct(
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
     name_unread_runs(*paths)
-    show_result(corrections_of(*files_of_correction(paths, human, assessor), options), to)
+    (by_people, by_assessor), runs = files_or_collection(
+        paths,
+        {"human": human, "assessor": assessor},
+        lambda folder: qrels_of_both(folder, human, assessor),
+        "labeler correct HUMAN.qrels LLM.qrels RUN...",
+    )
+    show_result(corrections_of(by_people, by_assessor, runs, options), to)
 
 
 def power(

@@ -50,8 +50,7 @@ def command(
     the documents changed: through labels, and through retrieval.
     """
     if (number := _state_of(sources)) is not None:
-        moved = shift(sources[1], qrels, measure=options.measure, state=number)
-        show_result(moved, to)
+        show_result(shift(sources[1], qrels, measure=options.measure, state=number), to)
         return
     if qrels:
         raise Misuse("it names the qrels of two states of a collection", parameter="qrels")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from labeler.cli.options import GATES, Destination, argument
 from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.screen import note, progress
-from labeler.collection.layout import Collection
-from labeler.collection.user_files import collection_qrels, run_paths, runs_named
+from labeler.collection.user_files import collection_qrels
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.options import option
@@ -24,6 +23,7 @@ if TYPE_CHECKING:  # what takes long to load is loaded once all files are found 
     from labeler.evaluation.gates import ScoreGate
 
 TABLES = "Tables"
+EXAMPLE = "labeler evaluate QRELS RUN..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,12 @@ def command(
     Tests say which runs differ.
     """
     if reuse:
-        _show_reuse(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
+        from labeler.pools.reuse import reuse as owed_to_runs  # few calls ask for it
+
+        with about("qrels"):
+            name = collection_qrels(paths[0], qrels).stem
+        with about("measures", "measure"):
+            show_result(owed_to_runs(paths[0], name, options.measures[0]), to)
         return
     if picture is not None:
         from labeler.report.picture import check_ending
@@ -119,7 +124,7 @@ def command(
     tables.check_one(by, to.form)
     from labeler.evaluation.evaluate import report_on  # takes long to load
     from labeler.evaluation.gates import outcome_of
-    from labeler.evaluation.inputs import runs_from
+    from labeler.evaluation.inputs import files_or_collection, runs_from
 
     held = gates.read()
     groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
@@ -130,8 +135,13 @@ def command(
         progress=progress,
     )
     named_by = "require" if gates.require else "require_low"
+
+    def qrels_of(folder: Path) -> list[Path]:
+        with about("qrels"):
+            return [collection_qrels(folder, qrels)]
+
     with about(named_by, "by") if groups and not by else nullcontext():
-        file, runs = _sources(paths, qrels)
+        (file,), runs = files_or_collection(paths, {"qrels": qrels}, qrels_of, EXAMPLE)
         report = report_on(file, runs_from(runs, file), asked_for)
     if held:
         from labeler.evaluation.gates import check_groups
@@ -140,8 +150,7 @@ def command(
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        shown = _shown(report, tables, to.form, by=by)
-        show([" ".join(report.sentences), *shown], to)
+        show([" ".join(report.sentences), *_shown(report, tables, to.form, by=by)], to)
     warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
@@ -151,34 +160,6 @@ def command(
         note(f"drawn: {drawing.path}")
     if held:
         outcome_of(report, held).check()
-
-
-def _show_reuse(folder: Path, qrels: str | None, measure: str, to: Destination) -> None:
-    """Write what the pool of a collection owes to each run."""
-    from labeler.pools.reuse import reuse
-
-    with about("qrels"):
-        name = collection_qrels(folder, qrels).stem
-    with about("measures", "measure"):
-        show_result(reuse(folder, name, measure), to)
-
-
-def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
-    """Qrels and runs: files, or those of a collection."""
-
-    first, runs = paths[0], paths[1:]
-    if first.is_dir():
-        with about("qrels"):
-            path = collection_qrels(first, name)
-        return path, runs_named(first, runs) if runs else Collection(first)
-    if name is not None:
-        raise Misuse(
-            f"this chooses among the qrels of a collection, and {first} is no folder",
-            parameter="qrels",
-        )
-    if not runs:
-        raise Misuse(f"no run to score against {first}; as in: labeler evaluate QRELS RUN...")
-    return first, run_paths(runs)
 
 
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:

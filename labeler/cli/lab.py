@@ -22,7 +22,7 @@ from labeler.cli.reporting import (
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.errors import GateFailed, GateUndecided, Incomplete, Misuse
-from labeler.evaluation.gates import parse_limits
+from labeler.evaluation.options import parse_limits
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
 from labeler.lab.control import DRIFTED, FAILS, TOO_LITTLE, DriftCheck, DriftOptions, adrift

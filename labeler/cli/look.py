@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from labeler.cli.model_options import ModelFlags
 from labeler.cli.options import Destination, Opened, argument
@@ -262,8 +262,10 @@ def doctor(
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
-    from labeler.models.call_plan import has_key, try_call
+    from labeler.models.call_plan import estimate, has_key, time_of, try_call
     from labeler.models.choose import choose
+    from labeler.report.result import as_plain
+    from labeler.wire.addresses import identity
 
     settings = project_path()
     choice = asyncio.run(choose("judge", who.asked(), who.base_url))
@@ -272,8 +274,22 @@ def doctor(
         return asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
 
     if to.form != "table":
-        whole = {"has_key": has_key(), "settings": str(settings) if settings else None}
-        show_records([whole | _record_of(choice, tried(), pairs)], to)
+        call, taken = tried(), estimate(choice, pairs)
+        record = {
+            "has_key": has_key(),
+            "settings": str(settings) if settings else None,
+            "model": choice.name,
+            "address": identity(choice.base_url) if choice.base_url else None,
+            "why": choice.why,
+            "call_seconds": call.seconds if call else None,
+            "accepts": as_plain(call.abilities) if call else None,
+            "pairs": pairs,
+            "tokens_in": taken.about.inside,
+            "tokens_out": taken.about.outside,
+            "cost": taken.about_cost,
+            "seconds": time_of(call, pairs).seconds if call else None,
+        }
+        show_records([record], to)
         return
     key = "set" if has_key() else "not set"
     file = str(settings or "no labeler.toml here")
@@ -285,27 +301,6 @@ def doctor(
 def _say_each(lines: Mapping[str, str]) -> None:
     for name, what in lines.items():
         say(f"{name:17}{what}")
-
-
-def _record_of(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, Any]:
-    """The model, the call for trial and the estimate, for programs."""
-    from labeler.models.call_plan import estimate, time_of
-    from labeler.report.result import as_plain
-    from labeler.wire.addresses import identity
-
-    taken = estimate(choice, pairs)
-    return {
-        "model": choice.name,
-        "address": identity(choice.base_url) if choice.base_url else None,
-        "why": choice.why,
-        "call_seconds": call.seconds if call else None,
-        "accepts": as_plain(call.abilities) if call else None,
-        "pairs": pairs,
-        "tokens_in": taken.about.inside,
-        "tokens_out": taken.about.outside,
-        "cost": taken.about_cost,
-        "seconds": time_of(call, pairs).seconds if call else None,
-    }
 
 
 def _in_words(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, str]:

@@ -73,8 +73,7 @@ class ModelFlags(NamedModel):
         whole = replace(self.declared, model=name, limits=Limits(), concurrency=None)
         if self.base_url or is_embedded_name(name or os.environ.get("LABELER_MODEL", "")):
             whole = replace(whole, server="", file="")
-        is_name_alone = replace(whole, file="") == AssessorSettings(model=name)
-        return (name or None) if is_name_alone else whole
+        return (name or None) if replace(whole, file="") == AssessorSettings(model=name) else whole
 
 
 @dataclass(frozen=True, slots=True)

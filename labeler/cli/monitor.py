@@ -28,6 +28,7 @@ from labeler.monitoring.monitor import (
 )
 from labeler.options import OUTPUT, option
 from labeler.report.neutral import github_comment
+from labeler.report.page import FindingList, Page, Paragraph, TableBlock
 from labeler.report.render import rendered_all
 
 
@@ -40,9 +41,6 @@ def _proposal_to(path: Path | None, logs: Sequence[str], to: Destination) -> Out
     if to.file is not None and true_path(to.file.path) == true_path(path):
         raise Misuse(f"{path}: the output goes there, too", parameter="propose")
     return replace(to, inputs=(*to.inputs, *log_files(logs))).written_to(path)
-
-
-PAGES = (".html", ".htm")
 
 
 def command(
@@ -94,21 +92,19 @@ def command(
 
 
 def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
-    """Write the page, and print what there is to say: alarms to stderr, one line each."""
+    """Print what there is to say, or write it: alarms to stderr, one line each."""
     file = to.file
-    is_page = file is not None and file.path.suffix.casefold() in PAGES
-    if is_page:
-        deliver(run.page().html(), file)
-        to = Destination("table" if to.form == "html" else to.form)
-    if not quiet or to.file is not None:
+    if not quiet or file is not None:
         _print(run, to)
+    if to.form == "html" and file is not None and not quiet:
+        _print(run, Destination())
     for alarm in run.alarms:
         caution(alarm)
     if quiet:
         return
-    # of a page's reader alone what is no warning
+    # of a file's reader alone what is no warning
     findings = [each for each in run.findings if file is None or each.level == "warning"]
-    warn(findings, {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()})
+    warn(findings, {f"{part}_field": f"--column {part}:" for part in EVENT_PARTS})
     if file is not None:
         note(f"wrote {file.path}")
 
@@ -126,15 +122,17 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
 
 
 def _print(run: Monitoring, to: Destination) -> None:
-    """The figures for programs; for people sentences, or all that is known as Markdown."""
+    """The figures for programs; for people sentences, or all that is known as a document."""
     if to.form == "json":
         show_json(run.as_json(), to)
+    elif to.form == "html":
+        findings = FindingList([*run.alarms, *run.findings])
+        blocks = [*map(Paragraph, run.sentences), findings, *map(TableBlock, run.every_table())]
+        deliver(Page(f"Watch over {run.folder.name}", blocks).html(), to.file)
     elif to.form == "markdown":
-        watched = [each.result for each in run.watches if each.result]
-        tables = [*run.tables(), *(table for each in watched for table in each.tables())]
-        lines = [*run.sentences, *map(str, run.alarms)]
-        findings = map(str, run.findings)
-        deliver(github_comment(rendered_all([*lines, *tables, *findings], "markdown")), to.file)
+        lines, notes = [*run.sentences, *map(str, run.alarms)], map(str, run.findings)
+        text = rendered_all([*lines, *run.every_table(), *notes], "markdown")
+        deliver(github_comment(text), to.file)
     elif to.form == "table":
         with said_to(to):
             for sentence in run.sentences:

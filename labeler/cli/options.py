@@ -429,8 +429,7 @@ class _Plain(NamedTuple):
             return Path(value)
         if kind in (int, float) and text.isascii() and text.isdecimal() and len(text) < _LONGEST:
             value = kind(value)
-        is_plain = type(value) is kind and (least is None or value >= least)
-        return value if is_plain else None
+        return value if type(value) is kind and (least is None or value >= least) else None
 
 
 _LONGEST = 16

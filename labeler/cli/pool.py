@@ -57,8 +57,7 @@ class RoundFlags:
     def check(self, options: PoolOptions, expansion: Expansion, who: ModelFlags) -> None:
         """`Misuse` where rounds are described and not asked for, or other pairs are asked for."""
         if self.expand:
-            others = (options.runs, options.only, options.depth)
-            if any(others) or options.max_pairs:
+            if any((options.runs, options.only, options.depth)) or options.max_pairs:
                 raise Misuse(
                     "it goes on from the pool as it is; pool runs before", parameter="expand"
                 )
@@ -178,7 +177,6 @@ def _show_retrieved(result: RetrieveResult, folder: Path) -> None:
 
 def _failed(result: RetrieveResult) -> str:
     names = list(result.failures)
-    more = ", …" if len(names) > _NAMED else ""
-    which = ", ".join(names[:_NAMED]) + more
+    which = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
     queries = count_of(result.queries, "query")
     return f"no answer to {len(names):,} of {queries}: {which}; run it again to ask for all"

@@ -50,8 +50,7 @@ def validate(
 ) -> None:
     """Read files strictly, and check their grades."""
     grades = {*(parse_scale(scale) or ())}
-    counts = (validate_qrels(path, grades, caution) for path in paths)
-    show_counts(counts, stats_table, to, _sound)
+    show_counts((validate_qrels(path, grades, caution) for path in paths), stats_table, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
@@ -144,5 +143,4 @@ def compare(first: File, second: File, *, to: Destination) -> None:
     counts = [f"{key.replace('_', ' ')}: {n:,}" for key, n in comparison.items() if key != "grades"]
     heading = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}"
     table = comparison_table(comparison)
-    has_table = bool(table.rows) or not FORMS[to.form].of_prose
-    show([heading, table] if has_table else [heading], to)
+    show([heading, table] if table.rows or not FORMS[to.form].of_prose else [heading], to)

@@ -342,8 +342,7 @@ class RunProgress:
         rate, earlier = asked / max(1e-9, self.clock() - self.began), self.remembered - self.shared
         seconds = round(left / rate) if rate and not ended else 0
         spent = self.budget.spent.since(self.before)
-        more = spent.tokens_at_most > spent.tokens
-        most = f", at most {spent.tokens_at_most:,}" if more else ""
+        most = f", at most {spent.tokens_at_most:,}" if spent.tokens_at_most > spent.tokens else ""
         calls = count_of(spent.calls, "call") if spent.calls and self.asks else ""
         at_once = f"{self.limiter.under_way} of {int(self.limiter.at_once)} at once"
         parts = [

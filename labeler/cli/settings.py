@@ -20,7 +20,7 @@ from labeler.options import UNSET, Declared, options_of
 Sections = Mapping[str, Mapping[str, Any]]
 """What is said of options, by section and key."""
 
-SECTIONS: Mapping[str, Sequence[str]] = {
+SECTIONS = {
     "model": ("models.settings:AssessorSettings", "models.settings:Limits"),
     "budget": ("models.settings:Limits",),
     "store": ("cli.model_options:ShownFlags", "judging.judge:JudgeOptions"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ BUILD, JUDGE, MEASURE, LOOK, MORE = "build", "judge", "measure", "look", "more"
 SHOWN = (BUILD, JUDGE, MEASURE, LOOK)
 """The groups whose commands `labeler --help` shows one by one; they are no word of a command."""
 
-GROUPS: Mapping[str, str] = {
+GROUPS = {
     "corpus": "Read documents into a collection, and keep it up with them.",
     "queries": "Look at queries, and take them from real traffic.",
     "runs": "Make runs of runs; look at, check, cut, sort and convert them.",
@@ -52,7 +52,7 @@ class Command(NamedTuple):
         return function
 
 
-SIDE_ROOMS: Mapping[str, str] = {
+SIDE_ROOMS = {
     "annotate": "annotate",
     "report": "collection_report",
     "view": "collection_report",
@@ -537,7 +537,7 @@ _COMMANDS = (
     ),
 )
 
-COMMANDS: dict[str, Command] = {command.name: command for command in _COMMANDS}
+COMMANDS = {command.name: command for command in _COMMANDS}
 
 
 def named_by(words: Sequence[str]) -> Command | None:

@@ -10,6 +10,7 @@ import typer
 
 from labeler.cli.options import argument
 from labeler.cli.screen import note
+from labeler.errors import Misuse
 from labeler.options import COUNT, COUNT_OR_NONE, GRADE, option
 
 FORMATS = {"-R": "qrels", "-T": "trec_results"}
@@ -60,7 +61,9 @@ def command(
     """Stand in for trec_eval 10: its arguments, its measures, its output."""
     from labeler.evaluation.trec_eval.program import TrecEvalOptions, trec_eval
 
-    _refuse({"-R": rel_format, "-T": results_format})
+    for flag, form in {"-R": rel_format, "-T": results_format}.items():
+        if form != FORMATS[flag]:
+            raise Misuse(f"{flag} {form}: of trec_eval's formats only {FORMATS[flag]} is read")
     options = TrecEvalOptions(
         tuple(measures or ()),
         by_query,
@@ -76,12 +79,3 @@ def command(
 
     shown = trec_eval(qrels, run, options)
     sys.stdout.write(printable(shown) if sys.stdout.isatty() else shown)
-
-
-def _refuse(formats: dict[str, str]) -> None:
-    """`Misuse` names what trec_eval does and this does not."""
-    from labeler.errors import Misuse
-
-    for flag, form in formats.items():
-        if form != FORMATS[flag]:
-            raise Misuse(f"{flag} {form}: of trec_eval's formats only {FORMATS[flag]} is read")

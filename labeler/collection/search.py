@@ -140,17 +140,18 @@ class Searched:
 
 def searched_corpus(
     collection: Collection,
-    advance: Advance = lambda _done, _total: None,
+    progress: Progress = no_progress,
     kept_from: int = KEPT_FROM,
     lines_of_a_part: int = LINES_OF_A_PART,
     bm25: Bm25Settings = USUAL,
 ) -> Searched:
-    """The documents of a collection, which stay in its file; `advance` counts bytes of it.
+    """The documents of a collection, which stay in its file; `progress` counts bytes of it.
 
     Where `bm25` names no analyzer, that of the language of most of the first documents is taken.
     """
     path = collection.corpus
-    corpus = CorpusParts.of(path, lines_of_a_part, advance)
+    with progress("reading the corpus") as advance:
+        corpus = CorpusParts.of(path, lines_of_a_part, advance)
     is_kept = path.stat().st_size >= kept_from
     indexes = IndexFolder(collection.indexes, corpus) if is_kept else None
     first = (document.text for _, document in islice(corpus_lines(path), _FIRST))

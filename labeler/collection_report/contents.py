@@ -205,5 +205,4 @@ def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenS
         scoring = collection_qrels(contents.collection.folder, None).stem
     models = [name for name in sizes if name not in (*contents.people, *people)]
     ordered = sorted(models, key=lambda name: (name != scoring, -sizes[name], name))
-    human = people[0] if people else None
-    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered))
+    return ChosenSets(scoring, people[0] if people else None, tuple(people[1:]), tuple(ordered))

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from labeler.agreement.agree import AgreeOptions, agree_all
@@ -21,11 +20,14 @@ from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.groups import MOST_GROUPS
 from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
-from labeler.exchange.runs import hold_run
-from labeler.files.read import rereadable
-from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
+from labeler.pipeline.query_lists import (
+    FACTS,
+    ShownDocument,
+    ShownQuery,
+    first_documents,
+    ranks_of,
+)
 from labeler.report.finding import Finding
-from labeler.trec.files import ranking, read_run
 
 WHERE_UNJUDGED = " (see Unjudged documents)"
 """Where the page has more on documents that nobody judged."""
@@ -59,10 +61,9 @@ def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> I
     with_grades = [queries[query] for query in judged if query in queries]
     for name in FACTS:
         values = [query.metadata.get(name) for query in queries.values()]
-        if all(value is None or isinstance(value, str | int | float) for value in values):
-            groups = {query.metadata.get(name) for query in with_grades}
-            if 1 < len(groups) <= MOST_GROUPS:
-                yield name
+        is_plain = all(value is None or isinstance(value, str | int | float) for value in values)
+        if is_plain and 1 < len({q.metadata.get(name) for q in with_grades}) <= MOST_GROUPS:
+            yield name
 
 
 class FarPair(NamedTuple):
@@ -128,27 +129,13 @@ def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
     come before any query's second ones, so that the first few are of many queries.
     """
     unequal = paired.keep(paired.values[:, 0] != paired.values[:, 1])
-    grades = unequal.numbers.astype(int).tolist()
-    rows = zip(unequal.pairs.pairs(), grades, strict=True)
-    pairs = [FarPair(pair, *of_both) for pair, of_both in sorted(rows)]
-    counts: Counter[tuple[int, str]] = Counter()
-    placed = []
-    for far in pairs:
+    rows = zip(unequal.pairs.pairs(), unequal.numbers.astype(int).tolist(), strict=True)
+    counts, placed = Counter[tuple[int, str]](), []
+    for far in (FarPair(pair, *of_both) for pair, of_both in sorted(rows)):
         of_query = far.distance, far.pair.query_id
         placed.append((-far.distance, counts[of_query], far))
         counts[of_query] += 1
     return tuple(far for *_, far in sorted(placed))
-
-
-def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:
-    """The first documents of each system for each query, one run in memory at a time."""
-    tops: dict[str, dict[str, Sequence[str]]] = {}
-    for name, path in runs.items():
-        with rereadable():
-            hold_run(path)
-            run = read_run(path)
-        tops[name] = {query: ranking(scores)[:top] for query, scores in run.items()}
-    return tops
 
 
 def reported_queries(
@@ -161,13 +148,16 @@ def reported_queries(
     """The queries in the order of the collection, then those that stand in the grades alone."""
     scoring = contents.qrels.get(sets.scoring or "", {})
     human = contents.qrels.get(sets.human or "", {}) if sets.human != sets.scoring else {}
-    tops = _first_documents(contents.chosen_runs(options.runs), options.top)
+    tops = first_documents(contents.chosen_runs(options.runs), options.top)
     by_system = {
         run.name: dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
         for run in (scores.ranked if scores else ())
     }
     for query_id in dict.fromkeys([*contents.queries, *scoring]):
-        grades, of_people = (_judged(qrels.get(query_id, {})) for qrels in (scoring, human))
+        grades, of_people = (
+            {doc_id: grade for doc_id, grade in qrels.get(query_id, {}).items() if grade >= 0}
+            for qrels in (scoring, human)
+        )
         ranks = ranks_of(tops, query_id)
         if not tops:
             best = sorted(grades, key=lambda doc_id: (-grades[doc_id], doc_id))[: options.top]
@@ -190,7 +180,3 @@ def reported_queries(
             len(relevant),
             sum(doc_id not in ranks for doc_id in relevant),
         )
-
-
-def _judged(grades: Mapping[str, int]) -> dict[str, int]:
-    return {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}

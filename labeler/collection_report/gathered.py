@@ -22,7 +22,6 @@ from labeler.collection_report.figures import (
     AgreementWithPeople,
     FarPair,
 )
-from labeler.collection_report.private import Private
 from labeler.data import Document, Pair
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import short
@@ -36,6 +35,7 @@ from labeler.pipeline.query_lists import (
     reasons_in,
 )
 from labeler.report.finding import Finding, merged
+from labeler.report.private import Private
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Table
 

@@ -67,13 +67,12 @@ def findings_blocks(findings: Sequence[Finding]) -> Iterator[PageBlock]:
 
 def systems_section(scores: Report, tables: Mapping[str, Table]) -> PageSection:
     """The systems with their intervals, as a chart and a table."""
-    measure = scores.measures[0]
-    blocks: list[PageBlock] = [
+    blocks = [
         Paragraph(f"Scored {scores.grades}."),
-        Chart(measure_drawing(scores, measure)),
+        Chart(measure_drawing(scores, scores.measures[0])),
         TableBlock(tables["scores"], "Means over queries, with 95 % intervals"),
+        *map(TableBlock, scores.group_tables()),
     ]
-    blocks += map(TableBlock, scores.group_tables())
     return PageSection("Systems", blocks)
 
 
@@ -84,7 +83,7 @@ def differences_section(
     if "comparisons" not in tables:
         return None
     title = f"Differences from {scores.compared()[0].baseline}, query by query"
-    blocks: list[PageBlock] = [
+    blocks = [
         Paragraph(report.private(" ".join(scores.sentences))),
         Chart(difference_drawing(scores, title)),
         TableBlock(tables["comparisons"]),
@@ -94,14 +93,13 @@ def differences_section(
 
 def holes_section(tables: Mapping[str, Table]) -> PageSection:
     """What the documents that nobody judged leave open; their share stands beside the scores."""
-    blocks: list[PageBlock] = [
-        Paragraph(
-            "Scores count an unjudged document as not relevant. The table says what they would "
-            "be if such documents were of the top grade, and the least and the most possible."
-        ),
-    ]
-    if "scenarios" in tables:
-        blocks.append(TableBlock(tables["scenarios"], "What unjudged documents leave open"))
+    text = (
+        "Scores count an unjudged document as not relevant. The table says what they would "
+        "be if such documents were of the top grade, and the least and the most possible."
+    )
+    shown = [tables["scenarios"]] if "scenarios" in tables else []
+    title = "What unjudged documents leave open"
+    blocks = [Paragraph(text), *(TableBlock(table, title) for table in shown)]
     return PageSection("Unjudged documents", blocks)
 
 

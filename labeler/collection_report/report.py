@@ -19,9 +19,9 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.page import fitting_page, summary_text
-from labeler.collection_report.private import Private
 from labeler.judging.status import status
 from labeler.report.page import Page
+from labeler.report.private import Private
 
 MARKDOWN = (".md", ".markdown")
 """How a file's name ends that holds the short form; any other holds the page."""
@@ -45,8 +45,7 @@ class CollectionReport(GatheredReport):
     def write(self, output: Output | Path | str) -> None:
         """Write the report to a file, whole or not at all, in the form that its suffix says."""
         to = Output.of(output, [self.contents.collection.folder])
-        is_short = to.path.suffix.casefold() in MARKDOWN
-        to.write(self.summary() if is_short else self.page().html())
+        to.write(self.summary() if to.path.suffix.casefold() in MARKDOWN else self.page().html())
 
 
 def report_of(collection: AnyCollection, options: ReportOptions | None = None) -> CollectionReport:

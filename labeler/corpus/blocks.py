@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.corpus.losses import Losses
 from labeler.options import SHARE, WORDS, Options, option
@@ -24,8 +24,7 @@ Headings = tuple[str, ...]
 """The headings above a text, the topmost first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lengths:
+class Lengths(NamedTuple):
     """How many words the passages of a corpus have, about."""
 
     usual: int = USUAL
@@ -41,8 +40,7 @@ class Lengths:
         return self.usual * 3 // 20
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A paragraph, list item, table row or code block, under its headings.
 
     An empty text stands for a heading itself. `tight` blocks follow the one before them without a
@@ -61,8 +59,7 @@ TitledBlocks = tuple[str, list[Block]]
 """What is read of a text: its title, empty where its first heading is one, and its blocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A stretch of a document; `headings` are those above all of it, `line` is where it begins.
 
     `start` is where its first text begins in the document's blocks, `end` where its last one ends.
@@ -77,9 +74,8 @@ class Passage:
 
 # Which files become documents, and how long their passages are, as a person says it.
 
-READING = "Reading files"
 
-rule = partial(option, section="reading", flag=True, rare=True, panel=READING)
+rule = partial(option, section="reading", flag=True, rare=True, panel="Reading files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +104,7 @@ class FileRules(Options):
     people: bool = rule(True, "Keep the names of authors, of owners and of people after an @.")
 
 
-@dataclass(frozen=True)
-class SourceText:
+class SourceText(NamedTuple):
     """The text in which the passages of a document have their spans.
 
     `own` texts are the file's content as it is, others are in it or taken out of it; `paged` ones

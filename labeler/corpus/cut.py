@@ -7,9 +7,9 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, SourceDocument
@@ -20,8 +20,7 @@ from labeler.text.languages import count_words, short_stretches
 # The pieces that passages are put together from: blocks, or the sentences of long ones.
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A text that is never cut, its number of words, and the white space that stands before it."""
 
     text: str
@@ -31,10 +30,6 @@ class Piece:
     code: bool
     start: Place
     end: Place
-
-
-def _gap(block: Block) -> str:
-    return "\n" if block.tight else "\n\n"
 
 
 def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[list[Piece]]:
@@ -62,7 +57,7 @@ def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[li
 
 def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
     """A block; of one that is too long for one passage its sentences, or words of long ones."""
-    gap, length = _gap(block), count_words(block.text)
+    gap, length = "\n" if block.tight else "\n\n", count_words(block.text)
     if length <= lengths.most or block.code:
         whole = (number, len(block.text))
         yield Piece(block.text, length, gap, block.line, block.code, (number, 0), whole)
@@ -141,8 +136,7 @@ def _total(pieces: Iterable[Piece]) -> int:
 _USUAL = Lengths()
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A passage under construction: lists of pieces, each with the headings above it."""
 
     parts: list[tuple[Headings, list[Piece]]]
@@ -199,8 +193,8 @@ def _joined(drafts: Sequence[_Draft], lengths: Lengths) -> Sequence[_Draft]:
 
     def same_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have the same headings and fit into one passage, or nearly so."""
-        most, long = lengths.most, max(first.words, second.words)
-        fits = first.words + second.words <= most + lengths.few or long > most
+        most, words = lengths.most, (first.words, second.words)
+        fits = sum(words) <= most + lengths.few or max(words) > most
         return first.headings == second.headings and fits
 
     def near_section(first: _Draft, second: _Draft) -> bool:
@@ -249,8 +243,8 @@ def _finished(draft: _Draft) -> Passage:
         texts += [f"\n\n{text}" for text in (*inner, first.text) if text]
         texts += [piece.gap + piece.text for piece in rest]
     text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
-    begin, end = draft.parts[0][1][0], draft.parts[-1][1][-1]
-    return Passage(text, above, begin.line, begin.start, end.end)
+    begin = draft.parts[0][1][0]
+    return Passage(text, above, begin.line, begin.start, draft.parts[-1][1][-1].end)
 
 
 # Where in its source text each passage stands, in characters.

@@ -164,8 +164,10 @@ class Ingested:
         return together(self.losses.values())
 
     def __repr__(self) -> str:
-        documents, unread = len(self.documents), len(self.unread)
-        return f"Ingested({documents} documents from {self.files} files, {unread} not read)"
+        return (
+            f"Ingested({len(self.documents)} documents from {self.files} files, "
+            f"{len(self.unread)} not read)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +208,9 @@ def read_documents(
         try:
             result = _read_all([str(inside)], leave_out, advance, how)
         except BadInput as error:
-            problem = str(error).replace(str(inside), archive)
-            raise BadInput(problem, parameter=error.parameter) from error
+            raise BadInput(
+                str(error).replace(str(inside), archive), parameter=error.parameter
+            ) from error
     for lines in (result.unread, result.collection_files, result.links_out):
         lines[:] = [line.replace(str(inside), archive) for line in lines]
     return result
@@ -237,8 +240,7 @@ def _read_all(
         result.files += _read_into(result, file, how)
         advance(end, total)
     if not result.documents:
-        problem = _nothing_read(inputs, input_files, result)
-        raise BadInput(problem, parameter=result.parameter)
+        raise BadInput(_nothing_read(inputs, input_files, result), parameter=result.parameter)
     _refuse_losses(result, how.files.most_lost)
     return result
 
@@ -248,10 +250,10 @@ def _refuse_losses(result: Ingested, most_lost: float) -> None:
     worst = {path: each for path, each in result.losses.items() if each.share > most_lost}
     for path, each in sorted(worst.items(), key=lambda entry: -entry[1].share)[:1]:
         others = f", and {count_of(len(worst) - 1, 'other file')}" if len(worst) > 1 else ""
-        problem = f"{each.share:.0%} of its text would be left out{others}"
-        bound = f"most_lost, {most_lost:g}, allows less"
         raise BadInput(
-            f"{path}: {problem} ({loss_line({path: each})}); {bound}", parameter="most_lost"
+            f"{path}: {each.share:.0%} of its text would be left out{others} "
+            f"({loss_line({path: each})}); most_lost, {most_lost:g}, allows less",
+            parameter="most_lost",
         )
 
 
@@ -311,8 +313,9 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
             result.losses[writable(file.shown_path)] = source.losses
         if source.id is not None:
             if result.documents.is_before(source.id, before):
-                problem = f"the id {source.id!r} stands in an earlier file too"
-                raise BadInput.at(file.path, source.line, problem)
+                raise BadInput.at(
+                    file.path, source.line, f"the id {source.id!r} stands in an earlier file too"
+                )
             document = Document(source.id, source.text, source.title, source.metadata)
             result.documents.add(document)  # a row with an id of its own stays as it is
             continue

@@ -141,8 +141,10 @@ def _rules(start: Path, patterns: Iterable[str], parameter: str) -> list[IgnoreR
     for pattern in patterns:
         rule = rule_of(pattern)
         if rule is None or rule.takes_back:
-            problem = f"no pattern of files: {pattern!r:.80}; expected one like '*.md' or 'api/**'"
-            raise Misuse(problem, parameter=parameter)
+            raise Misuse(
+                f"no pattern of files: {pattern!r:.80}; expected one like '*.md' or 'api/**'",
+                parameter=parameter,
+            )
         rules.append(rule)
     return [IgnoreRules(os.path.abspath(start), rules)]
 

@@ -14,11 +14,9 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import AnyCollection, Collection, locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.blocks import MOST_LOST, FileRules
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.data import Query
 from labeler.errors import Misuse
-from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
 from labeler.files.jsonl import RowValues
@@ -32,23 +30,10 @@ from labeler.options import given
 
 def settings_of(collection: Collection) -> Reading:
     """The settings in a collection's card; the usual ones where it has none."""
-    settings = _section(collection).get("settings")
-    if settings is None:
-        return Reading()
     with reading(collection.card):
-        rules = FileRules(
-            include=tuple(settings["include"]),
-            exclude=tuple(settings["exclude"]),
-            gitignore=bool(settings["gitignore"]),
-            words=int(settings["words"]),
-            most_lost=float(settings.get("most_lost", MOST_LOST)),
-            people=bool(settings.get("people", True)),
-        )
-        return Reading(
-            bool(settings["follow_links"]),
-            rules,
-            FieldNames(**{name: str(settings.get(name, "")) for name in asdict(FieldNames())}),
-        )
+        settings = dict(_section(collection).get("settings") or {})
+        lists = {name: tuple(settings.get(name, ())) for name in ("include", "exclude")}
+        return given(Reading, None, settings | lists)
 
 
 def _section(collection: Collection) -> RowValues:
@@ -154,8 +139,10 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
     missing = set(read_pool(collection.pool).pairs.documents) - result.documents.keys()
     if missing:
         states = ("document that is edited or gone", "documents that are edited or gone")
-        problem = f"names {count_of(len(missing), *states)}, as {min(missing)}"
-        raise Misuse(f"{collection.pool} {problem}; `update` takes edits in and keeps the grades")
+        raise Misuse(
+            f"{collection.pool} names {count_of(len(missing), *states)}, as {min(missing)}; "
+            "`update` takes edits in and keeps the grades"
+        )
 
 
 def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:

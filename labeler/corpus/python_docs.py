@@ -14,8 +14,10 @@ def _topics() -> Iterator[tuple[str, str]]:
     try:
         from pydoc_data.topics import topics
     except ImportError as error:  # some distributions leave it out
-        problem = "this Python comes without pydoc_data, its own documentation"
-        raise Misconfigured(f"{problem}; build a collection from yours") from error
+        raise Misconfigured(
+            "this Python comes without pydoc_data, its own documentation; build a collection from "
+            "yours"
+        ) from error
     for name, text in sorted(topics.items()):
         middle = text[len(text) // 2 :][:200]
         longer = (o for key, o in topics.items() if (len(o), key) > (len(text), name))
@@ -32,8 +34,10 @@ def write_python_documents(folder: Path, *, force: bool = False) -> Path:
     for name, text in documents.items():
         path = folder / name
         if not force and path.exists() and path.read_bytes() != text.encode():
-            problem = "is not of the demo; choose another directory, or set this to replace it"
-            raise Misuse(f"{path} {problem}", parameter="force")
+            raise Misuse(
+                f"{path} is not of the demo; choose another directory, or set this to replace it",
+                parameter="force",
+            )
     for name, text in documents.items():
         with replacing(folder / name) as out:
             out.write(text)

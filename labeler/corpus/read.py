@@ -98,8 +98,7 @@ def documents_in(
     """
     kind = kind_of(path)
     with reading(path):
-        is_one = kind in (*TEXT_READERS, *EXTRACTED) and not (kind in _PLAIN and _holds_rows(path))
-        if is_one:
+        if kind in (*TEXT_READERS, *EXTRACTED) and not (kind in _PLAIN and _holds_rows(path)):
             yield _one_document(path, kind, root or path.parent, people)
         else:
             documents = documents_of_file(path, kind, fields)

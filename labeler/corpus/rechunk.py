@@ -60,11 +60,15 @@ def _check_was_cut(collection: Collection, old: Documents, names: list[str]) -> 
     they came.
     """
     if not any("headings" in document.metadata for document in old.values()):
-        problem = "its documents were not cut from files, so that there is nothing to cut anew"
-        raise Misuse(f"{collection.folder}: {problem}")
+        raise Misuse(
+            f"{collection.folder}: "
+            "its documents were not cut from files, so that there is nothing to cut anew"
+        )
     if not names:
-        problem = "its card does not say where the documents are"
-        raise Misuse(f"{collection.folder}: {problem}; name them", parameter="inputs")
+        raise Misuse(
+            f"{collection.folder}: its card does not say where the documents are; name them",
+            parameter="inputs",
+        )
 
 
 def check_unedited(old: Documents, new: Documents) -> None:
@@ -73,8 +77,10 @@ def check_unedited(old: Documents, new: Documents) -> None:
     for file, sha256 in _hashes(old).items():
         if hashes.get(file) != sha256:
             state = "was edited" if file in hashes else "is not there any more"
-            problem = f"{file} {state} since the collection was made"
-            raise BadInput(f"{problem}; take edits in first: labeler corpus update DOCUMENTS COLL")
+            raise BadInput(
+                f"{file} {state} since the collection was made; take edits in first: labeler "
+                "corpus update DOCUMENTS COLL"
+            )
 
 
 def _hashes(documents: Documents) -> dict[str, str]:

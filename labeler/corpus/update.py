@@ -249,10 +249,9 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
     more is in the state before alone.
     """
     old = carrying.old
-    if old.pool.exists():
-        write_pool(collection.pool, carrying.pool(old.pool))
-    if old.dropped.exists():
-        write_pool(collection.dropped, carrying.pool(old.dropped))
+    for before, path in ((old.pool, collection.pool), (old.dropped, collection.dropped)):
+        if before.exists():
+            write_pool(path, carrying.pool(before))
     if old.queries.exists():
         write_queries(collection.queries, carrying.queries(old.queries))
     absent = standing_pool(collection.dropped).pairs

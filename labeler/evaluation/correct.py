@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import open_collection
 from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
-from labeler.collection.user_files import run_paths, runs_named
 from labeler.collection.whose import drawn_by_chance, routed_of_file
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about, check_known
@@ -43,7 +42,7 @@ from labeler.evaluation.options import (
 )
 from labeler.evaluation.scores import MEANS, counted, qrels_findings, run_findings
 from labeler.messages import count_of, no_pair_in_common
-from labeler.metrics import Measure, parse_all
+from labeler.metrics import parse_all
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST
@@ -78,8 +77,7 @@ def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> [round(mean.value, 3) for mean in (means.human, means.assessor, means.corrected)]
     [0.417, 0.75, 0.417]
     """
-    scoring = Scoring(max_grade=max_grade)
-    options = CorrectionOptions(names_of(measures), scoring, baseline, target)
+    options = CorrectionOptions(names_of(measures), Scoring(max_grade=max_grade), baseline, target)
     return corrections_of(human, assessor, runs, options)
 
 
@@ -87,7 +85,12 @@ def corrections_of(
     human: AnyQrels, assessor: AnyQrels | None, runs: AnyRuns | None, options: CorrectionOptions
 ) -> Corrections:
     """The corrections of `correct`, with its options in one place."""
-    measures, runs_by_name = _means(options.measures), runs_from(runs, human)
+    with about("measures"):
+        for measure in (measures := parse_all(options.measures)):
+            if measure.definition.summary not in MEANS or measure.name == "Judged":
+                problem = "is no mean over queries that grades decide; such means can be corrected"
+                raise Misuse(f"{measure} {problem}")
+    runs_by_name = runs_from(runs, human)
     if options.baseline is not None:
         check_known("run", options.baseline, runs_by_name, "baseline")
     if assessor is None:
@@ -117,17 +120,6 @@ def corrections_of(
     return Corrections(options.target, tuple(scores), tuple(differences), tuple(findings))
 
 
-def _means(texts: Sequence[str]) -> list[Measure]:
-    """The measures; `Misuse` names one whose mean over queries grades alone do not decide."""
-    with about("measures"):
-        measures = parse_all(texts)
-    for measure in measures:
-        if measure.definition.summary not in MEANS or measure.name == "Judged":
-            problem = "is no mean over queries that grades decide; such means can be corrected"
-            raise Misuse(f"{measure} {problem}", parameter="measures")
-    return measures
-
-
 def qrels_of_both(
     folder: Path, human: str | None = None, assessor: str | None = None
 ) -> tuple[Path, Path]:
@@ -155,31 +147,6 @@ def qrels_of_both(
             parameter="assessor",
         )
     return by_people, path_of(assessor or others[0])
-
-
-def files_of_correction(
-    paths: Sequence[Path], human: str | None = None, assessor: str | None = None
-) -> tuple[Path, Path, Sequence[Path] | Collection]:
-    """People's qrels, the assessor's, and runs: files in this order, or those of a collection.
-
-    `human` and `assessor` name the qrels of a collection.
-    """
-    first, *rest = paths
-    if first.is_dir():
-        both = qrels_of_both(first, human, assessor)
-        return *both, runs_named(first, rest) if rest else Collection(first)
-    for parameter, name in (("human", human), ("assessor", assessor)):
-        if name is not None:
-            raise Misuse(
-                f"this chooses among the qrels of a collection, and {first} is no folder",
-                parameter=parameter,
-            )
-    if len(rest) < 2:
-        raise Misuse(
-            "expected people's qrels, the assessor's and a run or more; as in: labeler correct "
-            "HUMAN.qrels LLM.qrels RUN..."
-        )
-    return first, rest[0], run_paths(rest[1:])
 
 
 def _pools(

@@ -17,7 +17,7 @@ from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Cell, Column, Table, interval_text
+from labeler.report.table import Column, Row, Table, interval_text
 from labeler.stats.estimates import UNIT, Design, balance
 from labeler.stats.ppi import SIDES, CorrectedMean, Joint
 from labeler.stats.student import SIGNIFICANT
@@ -87,8 +87,8 @@ def comparison_table(differences: Sequence[CorrectedDifference]) -> Table:
         Column("p"),
         Column("verdict"),
     ]
-    rows: list[list[Cell]] = [
-        [*(d.run, d.baseline)[: len(sides)], d.measure, *d.means.sides, d.family, d.p, d.verdict]
+    rows: list[Row] = [
+        (*(d.run, d.baseline)[: len(sides)], d.measure, *d.means.sides, d.family, d.p, d.verdict)
         for d in differences
     ]
     return Table("comparisons", columns, rows, against(differences), allowance(differences))

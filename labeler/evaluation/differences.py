@@ -34,11 +34,6 @@ class Credit:
     rank: int = 0
 
     @property
-    def turned(self) -> Credit:
-        """The same with the lists exchanged."""
-        return Credit(self.new, self.old, self.rank)
-
-    @property
     def weight(self) -> float:
         """What it counts in the new list less in the old one."""
         return self.new - self.old
@@ -70,10 +65,11 @@ class Differences:
     def documents(self, old: Sequence[str], new: Sequence[str]) -> dict[str, Credit]:
         """What each document of two lists counts in them."""
         worth = [*self._discounts, 0.0]  # what is in no list stands behind the cutoff
+        last = len(worth) - 1
         ranks = [{doc: rank for rank, doc in enumerate(docs)} for docs in (old, new)]
         made = dict[str, Credit]()
         for doc in dict.fromkeys([*old, *new]):
-            before, after = (min(of.get(doc, len(worth)), len(worth) - 1) for of in ranks)
+            before, after = (min(of.get(doc, last), last) for of in ranks)
             made[doc] = Credit(worth[before], worth[after], min(before, after))
         return made
 
@@ -82,7 +78,7 @@ class Differences:
         most = {"nDCG": self._most_of_ideal, "P": self._most_of_sum}.get(
             self.measure.name, self._most_of_first
         )
-        turned = {doc: credit.turned for doc, credit in documents.items()}
+        turned = {doc: Credit(c.new, c.old, c.rank) for doc, c in documents.items()}
         return -most(turned, grades), most(documents, grades)
 
     def to_judge(self, documents: Credits, grades: Mapping[str, int]) -> list[str]:
@@ -156,5 +152,4 @@ class Differences:
 
     def _ideal(self, documents: int) -> Floats:
         """`(documents + 1,)`: the ideal sums of so many documents of gain 1."""
-        worth = [*self._discounts, *[0.0] * documents][:documents]
-        return np.append(0.0, np.cumsum(worth))
+        return np.append(0.0, np.cumsum([*self._discounts, *[0.0] * documents][:documents]))

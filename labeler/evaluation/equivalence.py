@@ -14,6 +14,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
+from labeler.evaluation.options import parse_limits
 from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.result import Hidden
@@ -56,17 +57,8 @@ def margins_by_measure(
 
 def read_margins(texts: Sequence[str]) -> dict[str, float]:
     """Margins from `0.05`, for all measures, and `nDCG@10:0.05`, for one."""
-    margins = {}
-    for text in texts:
-        name, _, number = text.rpartition(":")
-        try:
-            margins[name] = float(number)
-        except ValueError as error:
-            raise Misuse(
-                f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05",
-                parameter="margin",
-            ) from error
-    return margins
+    named = [text if ":" in text else f":{text}" for text in texts]
+    return dict(parse_limits(named, "0.05 or nDCG@10:0.05", "margin"))
 
 
 NOT_SHOWN = "not shown either way"
@@ -126,8 +118,7 @@ class Equivalence:
         if not self.passes:
             return NOT_SHOWN
         if self.identical or self.high < self.margin:
-            worse = "worse, by less than the margin"
-            return worse if self.high < 0 else "equal within the margin"
+            return "worse, by less than the margin" if self.high < 0 else "equal within the margin"
         return "not worse by more than the margin"
 
 
@@ -191,8 +182,7 @@ def most_lost(base: Floats) -> float:
 def most_won(base: Floats, measure: Measure) -> float:
     """How much a query of the baseline may gain, as a rule; 0 where that has no end."""
     below = base[base < 1]
-    bounded = measure.name not in UNBOUNDED
-    return float(1 - below.mean()) if bounded and len(below) else 0.0
+    return float(1 - below.mean()) if measure.name not in UNBOUNDED and len(below) else 0.0
 
 
 def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -290,9 +290,7 @@ class Report(Result):
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
         """The runs against the baseline, by each measure that is a mean over queries."""
-        if self.comparing is None:
-            return ()
-        return tuple(each for measure in self.comparing.measures for each in self._by(measure))
+        return tuple(self._compared())
 
     @cached_property
     def trust(self) -> Trust:
@@ -300,10 +298,11 @@ class Report(Result):
         by_name = {run.name: run for run in self.runs}
         return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin})
 
-    def _by(self, measure: Measure) -> list[Comparison]:
-        """The runs against the baseline by a measure, as far as they may be believed."""
-        compared = () if self.comparing is None else self.comparing.by(measure)
-        return [self.trust.believed(comparison) for comparison in compared]
+    def _compared(self, most: int | None = None) -> Iterator[Comparison]:
+        """The same by so many measures, as far as they may be believed."""
+        if (of := self.comparing) is not None:
+            for measure in of.measures[:most]:
+                yield from map(self.trust.believed, of.by(measure))
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -317,11 +316,8 @@ class Report(Result):
 
     def compared(self) -> list[Comparison]:
         """The comparisons by the first measure that is a mean; best runs first."""
-        if self.comparing is None:
-            return []
         order = {run.name: number for number, run in enumerate(self.ranked)}
-        of = [each for measure in self.comparing.measures[:1] for each in self._by(measure)]
-        return sorted(of, key=lambda c: order[c.run])
+        return sorted(self._compared(1), key=lambda c: order[c.run])
 
     def tables(self, *, scenarios: bool = False) -> list[Table]:
         """The tables `scores`, `comparisons`, `equivalence`, if asked for `scenarios`, and groups.
@@ -459,5 +455,5 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         for row, c in zip(programs.rows, comparisons, strict=True)
     ]
     by = "" if of_several else f" by {comparisons[0].measure}"
-    title, note = f"{against(comparisons)}{by}".strip(), allowance(comparisons)
-    return Table("comparisons", columns, rows, title, note)
+    title = f"{against(comparisons)}{by}".strip()
+    return Table("comparisons", columns, rows, title, allowance(comparisons))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from labeler.errors import GateFailed, GateUndecided, Misuse, about
+from labeler.evaluation.options import parse_limits
 from labeler.metrics import Measure, parse
 
 if TYPE_CHECKING:
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.groups import ByGroup
     from labeler.evaluation.scores import RunScores
-
-
-class Limit(NamedTuple):
-    """The gate that `NAME:NUMBER` asks for, before its name is looked up."""
-
-    name: str
-    number: float
 
 
 @dataclass(frozen=True)
@@ -52,23 +46,6 @@ class ScoreGate:
             nothing = "has no interval to hold" if self.low_end else "is undefined, and so not held"
             what = f"{nothing} against"
         return (f"{whose} {what} {self.bound:g}",)
-
-
-def parse_limits(texts: Sequence[str], example: str, parameter: str = "require") -> list[Limit]:
-    """Names with finite numbers behind the last colon; `Misuse` shows the example."""
-    limits = []
-    for text in texts:
-        name, colon, number = text.rpartition(":")
-        try:
-            limit = float(number) if colon else math.nan
-        except ValueError:
-            limit = math.nan
-        if not math.isfinite(limit):
-            raise Misuse(
-                f"cannot read the gate {text!r}; write it as {example}", parameter=parameter
-            )
-        limits.append(Limit(name, limit))
-    return limits
 
 
 @dataclass(frozen=True)
@@ -134,11 +111,6 @@ def _held(report: Report, run: RunScores, gate: ScoreGate) -> GateOutcome:
     return GateOutcome(gate.missed(f"{run.name}: {name}", value, low))
 
 
-def raise_failed(failures: Sequence[str]) -> None:
-    """`GateFailed` with all that did not keep its gate; nothing where all did."""
-    GateOutcome(tuple(failures)).check()
-
-
 # Gates on groups of queries: the worst group of a field, or one that is named.
 
 WORST = "worst-"
@@ -180,7 +152,7 @@ def _group_of(text: str, where: str) -> tuple[str, str | None]:
         return by, group
     if not equals and where.startswith(WORST) and len(where) > len(WORST):
         return where.removeprefix(WORST), None
-    raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
+    raise Misuse(f"cannot read {text!r}; write it as {EXAMPLE}")
 
 
 def _held_by_group(report: Report, gate: ScoreGate) -> GateOutcome:

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -15,14 +14,13 @@ import numpy as np
 
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
+from labeler.evaluation.inputs import AnyQrels, collection_around, folder_of
 from labeler.evaluation.options import EvaluationOptions, Facts, Grouping
 from labeler.evaluation.scores import RunScores, Weights, intervals, measure_column
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.files.boundary import finite
-from labeler.files.paths import true_path
-from labeler.messages import count_of, no_query_in_common
+from labeler.messages import count_of, meant, no_query_in_common
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table
@@ -103,12 +101,9 @@ class QueryFields:
         if any(value_at(facts, by) not in (None, "") for facts in self.facts.values()):
             return
         names = list(dict.fromkeys(name for facts in self.facts.values() for name in facts))
-        close = get_close_matches(by, names, 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        listed = ", ".join(f"{name:.40}" for name in names[:12]) or "none"
-        raise Misuse(
-            f"no query of {self.name} has {by!r:.60}{hint}; fields: {listed}", parameter=parameter
-        )
+        hint, listed = meant(by, names), ", ".join(f"{name:.40}" for name in names[:12]) or "none"
+        problem = f"no query of {self.name} has {by!r:.60}; {hint}fields: {listed}"
+        raise Misuse(problem, parameter=parameter)
 
 
 @dataclass(frozen=True)
@@ -126,12 +121,9 @@ def scope_of(grouping: Grouping, qrels: AnyQrels, queries: Sequence[str]) -> Que
     findings = fields.findings(queries)
     groups = {by: fields.groups(by, queries) for by in dict.fromkeys(grouping.by)}
     weights = fields.weights(grouping.weights) if grouping.weights else None
-    if (
-        weights
-        and not weights.chances
-        and any(w > 1 and w % 1 == 0 for w in weights.weights.values())
-    ):
-        findings.append(Finding(f"{weights.by}: {COUNTS}"))
+    sizes = weights.weights.values() if weights and not weights.chances else ()
+    if any(size > 1 and size % 1 == 0 for size in sizes):
+        findings.append(Finding(f"{grouping.weights}: {COUNTS}"))
     if weights and (left := weights.has(queries).count(False)):
         lacks = count_of(left, "query has", "queries have")
         findings.append(Finding(f"{lacks} no {weights.by}, and so no part in a mean: left out"))
@@ -145,8 +137,7 @@ def _group(by: str, query: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):
-        text = value if isinstance(value, str) else shown(value)
-        return " ".join(text.split()) or NO_GROUP
+        return " ".join((value if isinstance(value, str) else shown(value)).split()) or NO_GROUP
     raise Misuse(f"{by} of the query {query:.80} is no single value: {value!r:.40}", parameter="by")
 
 
@@ -179,15 +170,12 @@ def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -
         from labeler.exchange.formats import read_query_facts
 
         return QueryFields(read_query_facts(queries), str(queries))
-    path = qrels_path(qrels) if folder is None else None
-    if path is not None and path.parent.name == "qrels":
-        folder = true_path(path).parent.parent
-    if folder is None or not Collection(folder).queries.is_file():
+    around = Collection(folder) if folder else collection_around(qrels)
+    if around is None or not (file := around.queries).is_file():
         nowhere = "the qrels stand in no collection" if queries is None else f"{folder} is none"
         raise Misuse(f"{nowhere}; name a file with the queries' fields", parameter="queries")
     from labeler.collection.queries import read_queries  # takes long to load
 
-    file = Collection(folder).queries
     return QueryFields({q.id: q.metadata for q in read_queries(file).values()}, str(file))
 
 
@@ -329,7 +317,7 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
             means = [cells[group, run, measure] for measure in shown]
             first, names = means[0], [run] if len(runs) > 1 else []
             count = f"thin {math.floor(first.effective)}" if first.thin else str(first.queries)
-            rows.append([group, count, *names, *means, first.judged])
+            rows.append((group, count, *names, *means, first.judged))
     alone = f"{shown[0]} alone is shown; JSON and CSV have all {len(measures)} measures"
     note = alone if len(shown) < len(measures) else ""
     return Table(f"by-{grouped.by}", columns, rows, f"by {grouped.by}", note)

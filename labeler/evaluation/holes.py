@@ -81,8 +81,7 @@ class Holes:
         r = self.r
         starts = np.cumsum(r.retrieved) - r.retrieved
         grade = np.full(int(r.retrieved.sum()), filling)
-        at = starts[r.query] + r.rank
-        grade[at] = np.where(r.grade < 0, filling, r.grade)
+        grade[starts[r.query] + r.rank] = np.where(r.grade < 0, filling, r.grade)
         query = np.repeat(np.arange(r.n), r.retrieved)
         rank = np.arange(len(grade)) - starts[query]
         # all that are filled in of a query are one row, which is repeated once rows are in order

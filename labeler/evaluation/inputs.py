@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -20,6 +20,7 @@ from labeler.collection.user_files import (
     run_paths,
     runs_by_name,
     runs_in,
+    runs_named,
 )
 from labeler.data import Run
 from labeler.errors import Misuse
@@ -218,6 +219,28 @@ def qrels_and_runs(words: Sequence[str], qrels: int) -> tuple[list[Path], list[P
     return [collection_qrels(folder, name) for name in asked], collection_runs(folder)
 
 
+def files_or_collection(
+    paths: Sequence[Path],
+    names: Mapping[str, str | None],
+    qrels_of: Callable[[Path], Sequence[Path]],
+    example: str,
+) -> tuple[Sequence[Path], Sequence[Path] | Collection]:
+    """Qrels and runs: files in this order, or those of a collection, whose qrels `qrels_of` gives.
+
+    There are as many qrels as `names`, which choose among those of a collection, by parameter.
+    """
+    first, *rest = paths
+    if first.is_dir():
+        return qrels_of(first), runs_named(first, rest) if rest else Collection(first)
+    for parameter, name in names.items():
+        if name is not None:
+            problem = f"this chooses among the qrels of a collection, and {first} is no folder"
+            raise Misuse(problem, parameter=parameter)
+    if len(rest) < len(names):
+        raise Misuse(f"no run to score against {' '.join(map(str, paths))}; as in: {example}")
+    return paths[: len(names)], run_paths(paths[len(names) :])
+
+
 # What stands behind judgements, to be said beside every figure that rests on them.
 
 
@@ -350,7 +373,7 @@ def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
 
 # Families of models, what their members are called, and which systems are of a model's family.
 
-FAMILIES: Mapping[str, str] = {
+FAMILIES = {
     "GPT": "gpt davinci openai text-embedding-3 text-embedding-ada ada-002 o1 o3 o4",
     "Claude": "claude anthropic sonnet opus haiku",
     "Gemini or Gemma": "gemini gemma embeddinggemma gecko text-bison",
@@ -415,16 +438,12 @@ def families(text: str) -> set[str]:
     spellings = {" ".join(_words(text)), " ".join(_words(_apart(text)))}
     return {
         family
-        for family in FAMILIES
+        for family, names in FAMILIES.items()
         for words in spellings
-        if _may_stand_in(words, family) and _pattern(family).search(words)
+        # whether a member's name is part of the text is soon known; a pattern takes long
+        if any(name.rstrip("#").replace("-", " ") in words for name in names.split())
+        and _pattern(family).search(words)
     }
-
-
-def _may_stand_in(words: str, family: str) -> bool:
-    """Whether a member's name is part of a text, which is soon known; a pattern takes long."""
-    names = FAMILIES[family].split()
-    return any(name.rstrip("#").replace("-", " ") in words for name in names)
 
 
 def _words(text: str) -> list[str]:

@@ -5,10 +5,11 @@ Without numpy, because the command line reads the choices from here before it co
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from labeler.errors import Misuse
 from labeler.messages import Progress, no_progress
@@ -161,3 +162,28 @@ class CorrectionOptions(Options):
 def names_of(measures: str | Iterable[object]) -> tuple[str, ...]:
     """Measures as texts: one text, several, or those of `ir_measures`."""
     return (measures,) if isinstance(measures, str) else tuple(map(str, measures))
+
+
+class Limit(NamedTuple):
+    """The gate that `NAME:NUMBER` asks for, before its name is looked up."""
+
+    name: str
+    number: float
+
+
+def parse_limits(texts: Sequence[str], example: str, parameter: str = "require") -> list[Limit]:
+    """Names with finite numbers behind the last colon; `Misuse` shows the example."""
+    limits = []
+    for text in texts:
+        name, colon, number = text.rpartition(":")
+        try:
+            limit = float(number) if colon else math.nan
+        except ValueError:
+            limit = math.nan
+        if not math.isfinite(limit):
+            raise Misuse(
+                f"cannot read {text.removeprefix(':')!r}; write it as {example}",
+                parameter=parameter,
+            )
+        limits.append(Limit(name, limit))
+    return limits

@@ -363,10 +363,9 @@ class RunScores:
 
 def intervals(scores: Scores, seed: int) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    rows = zip(scores.measures, scores.values, strict=True)
     return {
         str(measure): summary_interval(measure, row, seed, scores.weighting)
-        for measure, row in rows
+        for measure, row in zip(scores.measures, scores.values, strict=True)
     }
 
 
@@ -402,12 +401,7 @@ def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
 
 def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
     """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
-
-    def by_mean(run: RunScores) -> tuple[bool, float]:
-        mean = run.scores.means()[measure]
-        return math.isnan(mean), 0.0 if math.isnan(mean) else -mean
-
-    return sorted(runs, key=by_mean)
+    return sorted(runs, key=lambda run: -np.nan_to_num(run.scores.means()[measure], nan=-np.inf))
 
 
 # Columns and words of scores.

@@ -85,8 +85,7 @@ class TwoQrels:
         """
         few = self.counts.nearly_same
         left = _without(ranked, (self.grades >= 0).sum(axis=0) == 1) if few else ranked
-        by_both = self.grades.min(axis=0) >= 0
-        by_side = _regraded(left, self.grades[side], by_both, self.tops[side])
+        by_side = _regraded(left, self.grades[side], self.grades.min(axis=0) >= 0, self.tops[side])
         return by_side if few else by_side.condensed
 
 
@@ -283,8 +282,7 @@ def decisions(means: Floats, p: Sequence[Floats]) -> Decisions:
     alike = signs[0] * signs[1] >= 0
     by_first, by_second = (side[upper] < SIGNIFICANT for side in p)
     active, mixed = by_first & by_second, by_first ^ by_second
-    kinds = active, mixed, ~(active | mixed)
-    masks = [kind & way for kind in kinds for way in (alike, ~alike)]
+    masks = [kind & way for kind in (active, mixed, ~(active | mixed)) for way in (alike, ~alike)]
     return Decisions(*(int(mask.sum()) for mask in (*masks, by_first, by_second)))
 
 

@@ -68,12 +68,10 @@ class GradesUsed:
         return self.filling if self.filling else self if self.whose == "model" else None
 
     @property
-    def is_unchecked(self) -> bool:
-        """Whether a model gave grades among these, and people graded hardly a pair of its own."""
-        assessor = self.assessor
-        if assessor is None or assessor.whose != "model":
-            return False
-        return assessor.checked < ENOUGH_CHECKED
+    def unchecked(self) -> str:
+        """The model among those who graded, of whose pairs people graded hardly any; else empty."""
+        by = self.assessor
+        return by.name if by and by.whose == "model" and by.checked < ENOUGH_CHECKED else ""
 
     @property
     def giver(self) -> str:
@@ -81,7 +79,7 @@ class GradesUsed:
         by_people = self.whose == "people"
         own = f"people's grades ({self.name})" if by_people else f"{self.name}'s grades"
         filled = f", with {self.filling.name}'s in the holes" if self.filling else ""
-        return f"{own}{filled}{', unchecked' if self.is_unchecked else ''}"
+        return f"{own}{filled}{', unchecked' if self.unchecked else ''}"
 
     def __str__(self) -> str:
         if not self.name:
@@ -263,8 +261,7 @@ def check_scales(first: Path, second: object, asked: Sequence[int] = ()) -> None
     """`BadInput` where qrels, or an assessor who is yet to be `asked`, have another scale."""
     from labeler.collection.scale import top_grade_of  # takes long to load
 
-    top = max(asked) if asked else top_grade_of(Path(str(second)))
-    tops = top_grade_of(first, asked), top
+    tops = top_grade_of(first, asked), max(asked) if asked else top_grade_of(Path(str(second)))
     if None not in tops and tops[0] != tops[1]:
         problem = f"{first} grades up to {tops[0]}, {second} up to {tops[1]}: not one scale"
         raise BadInput(f"{problem}; map one: labeler qrels map", parameter="fill")
@@ -290,12 +287,6 @@ class Trust:
     runs: Mapping[str, RunScores] = field(default_factory=dict)
     kin: Mapping[str, Kin] = field(default_factory=dict)
 
-    @property
-    def unchecked(self) -> str:
-        """The assessor whose grades nobody checked; empty where somebody did."""
-        assessor = self.grades.assessor
-        return assessor.name if assessor and self.grades.is_unchecked else ""
-
     def of(
         self,
         names: Sequence[str],
@@ -317,11 +308,11 @@ class Trust:
         akin = [str(self.kin[name]) for name in names if name in self.kin]
         if not akin or self.grades.assessor is None:
             return None
-        by_hand = self.grades.is_unchecked
-        price = f"{PEOPLE_CHECK} pairs by hand" if by_hand else "free"
-        board = f"labeler lab leaderboard {self._folder} human {self.grades.assessor.name}"
-        command = self._people if by_hand else board
-        return Doubt(f"it is circular: {akin[0]}", command, price)
+        because = f"it is circular: {akin[0]}"
+        if self.grades.unchecked:
+            return self._by_people(because)
+        assessor = self.grades.assessor.name
+        return Doubt(because, f"labeler lab leaderboard {self._folder} human {assessor}", "free")
 
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""
@@ -334,7 +325,7 @@ class Trust:
             )
 
         doubt = self.of(names, measure, comparison.queries, decided)
-        return replace(comparison, doubt=doubt, unchecked=self.unchecked)
+        return replace(comparison, doubt=doubt, unchecked=self.grades.unchecked)
 
     def against_gate(
         self, names: Sequence[str], measure: str, decided: Callable[[], bool] = lambda: False
@@ -342,9 +333,8 @@ class Trust:
         """Why scores of some runs cannot be held against a gate; empty where they can."""
         queries = min(len(self.runs[name].scores.queries) for name in names)
         doubt = self.of(names, measure, queries, decided)
-        if doubt is None and self.unchecked:
-            unchecked = f"nobody checked the grades of {self.unchecked}"
-            doubt = Doubt(unchecked, self._people, f"{PEOPLE_CHECK} pairs by hand")
+        if doubt is None and (unchecked := self.grades.unchecked):
+            doubt = self._by_people(f"nobody checked the grades of {unchecked}")
         return str(doubt or "")
 
     def _holes(self, names: Sequence[str], measure: str) -> Doubt | None:
@@ -366,9 +356,9 @@ class Trust:
     def _folder(self) -> str:
         return shlex.quote(self.grades.folder or "COLL")
 
-    @property
-    def _people(self) -> str:
-        return f"labeler annotate {self._folder}"
+    def _by_people(self, because: str) -> Doubt:
+        """What people's grades would change."""
+        return Doubt(because, f"labeler annotate {self._folder}", f"{PEOPLE_CHECK} pairs by hand")
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:

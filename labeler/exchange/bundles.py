@@ -122,7 +122,7 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken, refusals, left = list[PlannedPart](), dict[str, str](), list[str]()
+    taken, refusals, left = dict[str, PlannedPart](), dict[str, str](), list[str]()
     held, named = held_by(source), role_of(source.name)
     rows = None if named or held.contents else _first_rows(source)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
@@ -133,7 +133,7 @@ def plan_of(source: Path) -> ImportPlan:
             elif role == QUERIES and rows and _are_passages(held, rows):
                 left.append(_of_another_name(source, DOCUMENTS, QUERIES))
                 continue
-            taken.append(_looked_at(source, role, left))
+            taken[role] = _looked_at(source, role, left)
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
@@ -143,27 +143,29 @@ def plan_of(source: Path) -> ImportPlan:
     if held.contents:
         lacks = (held.contents.lacks or {}).items()
         left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
-    if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
-        scored = (column_of(rows.columns, SCORE) if rows else None) or ""
-        values = (number_of(row.get(scored)) for _, row in (rows.rows if rows else ()))
-        is_run = max(filter(None, values), default=0) > _HIGHEST
-        taken = [each for each in taken if each.what != GRADES or not (each.asks or is_run)]
-    form = held.contents.kind if held.contents else taken[0].form
-    if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
-        taken = [each for each in taken if each.what != DOCUMENTS]
+    scored = (column_of(rows.columns, SCORE) if rows else None) or ""
+    values = (number_of(row.get(scored)) for _, row in (rows.rows if rows else ()))
+    is_run = max(filter(None, values), default=0) > _HIGHEST
+    if {GRADES, RANKINGS} <= taken.keys() and (is_run or taken[GRADES].asks):
+        del taken[GRADES]  # of scores, no grades are asked for
+    form = held.contents.kind if held.contents else next(iter(taken.values())).form
+    if not held.contents and {DOCUMENTS, QUERIES} <= taken.keys():
+        del taken[DOCUMENTS]
         left.append(_of_another_name(source, QUERIES, DOCUMENTS))
-    is_unread = GRADES in refusals and [each.what for each in taken] == [QUERIES]
+    is_unread = GRADES in refusals and [*taken] == [QUERIES]
     are_pairs = is_unread and rows is not None and _names_documents(rows)
     alone = f"to take its queries alone, name it queries{''.join(source.suffixes)}"
     refused = (f"{source}: {refusals[GRADES]}; {alone}",) if are_pairs else ()
-    return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
+    return ImportPlan(str(source), form, tuple(taken.values()), tuple(left), refused)
 
 
 def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
     """Why nothing is taken from a file, or what takes a document."""
     if not refusals:
-        problem = "nothing says that it holds queries, grades or rankings; perhaps it is"
-        return f"{problem} {AS_DOCUMENT.format(name=source)}"
+        return (
+            "nothing says that it holds queries, grades or rankings; perhaps it is "
+            f"{AS_DOCUMENT.format(name=source)}"
+        )
     roles = {why: role for role, why in refusals.items()}
     each = "; ".join(f"as {role}: {why}" for why, role in roles.items())
     return f"nothing to take; {each}" if len(roles) > 1 else next(iter(roles))
@@ -171,8 +173,10 @@ def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
 
 def _of_another_name(source: Path, role: str, other: str) -> str:
     """What is left of a file whose texts may be documents or queries: the other role."""
-    what = f"its texts look like {role}; as {other}, it needs a name such as"
-    return f"{source.name}: {what} {other}{''.join(source.suffixes)}"
+    return (
+        f"{source.name}: its texts look like {role}; as {other}, it needs a name such as "
+        f"{other}{''.join(source.suffixes)}"
+    )
 
 
 def _first_rows(path: Path) -> Rows | None:
@@ -190,12 +194,14 @@ def _check_lists(path: Path, held: Held, rows: Rows | None) -> None:
         asks = has_column(rows.columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
         doubts = has_column(rows.columns, ("title", "body")) and not asks
     else:
-        text, is_list = held.head.decode("utf-8", "replace"), path.suffix.casefold() in _LISTS
+        text = held.head.decode("utf-8", "replace")
         is_prose = bool(_IN_PROSE.search(text)) or median(map(len, text.split("\n"))) > LONG_QUERY
-        doubts = held.shape == TEXT and (is_prose or not is_list)
+        doubts = held.shape == TEXT and (is_prose or path.suffix.casefold() not in _LISTS)
     if doubts:
-        problem = "nothing says that it holds queries; to take it for these, name it queries"
-        raise BadInput(f"{path}: {problem}{path.suffix}")
+        raise BadInput(
+            f"{path}: nothing says that it holds queries; to take it for these, name it "
+            f"queries{path.suffix}"
+        )
 
 
 def _names_documents(rows: Rows) -> bool:
@@ -281,9 +287,10 @@ def _of_folder(folder: Path) -> ImportPlan:
     kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"
     kind = "a test collection as BEIR has it" if {DOCUMENTS, QUERIES} <= counts else kind
     if not taken and not refused:
-        problem = "no corpus, queries, qrels or runs in it, by the names of its files"
-        ingest = f"a folder of documents goes in by: labeler corpus ingest {folder} -o COLL"
-        refused.append(f"{folder}: {problem}; {ingest}")
+        refused.append(
+            f"{folder}: no corpus, queries, qrels or runs in it, by the names of its files; a "
+            f"folder of documents goes in by: labeler corpus ingest {folder} -o COLL"
+        )
     return ImportPlan(str(folder), kind, tuple(taken), tuple(left), tuple(refused))
 
 

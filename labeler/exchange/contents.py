@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from labeler.errors import BadInput
 from labeler.exchange.ratings import RatedFile, Rating
@@ -44,8 +43,7 @@ def role_in(parts: Sequence[str]) -> str:
 Records = Sequence[RowValues]
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(NamedTuple):
     """What a file holds, and what it is: `documents` and `queries` have `_id` and `text`.
 
     Of what it has none, that is None. `lacks` says of such a part why, and what would help.

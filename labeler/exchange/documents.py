@@ -52,24 +52,27 @@ def check_has_text(path: Path, row: RowValues, fields: FieldNames = USUAL) -> No
     text = next((names[name] for name in (*TEXTS, *TITLES) if name in names), "")
     takes_all = takes_all_columns(row, fields)
     others = {name: value for name, value in names.items() if name not in (*IDS, "metadata")}
-    if takes_all and has_column(row, QUERY_TEXT, QUERY_ID, _ASKED):
-        what = "queries and documents" if names_a_pair(list(row)) else "queries"
-        problem = f"a table of {what} (columns {in_words(row)}), and no column of texts"
-        raise BadInput(f"{path}: {problem}; expected documents", parameter="text_field")
     nested = {name: value for name, value in others.items() if _is_nested(value)}
-    if _is_nested(text) or (takes_all and nested):
-        problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
-        raise BadInput(f"{path}: {problem}", parameter="text_field")
     sentence = next((name for name in row if takes_all and len(name.split()) > _WORDS), None)
-    if sentence is not None:
-        problem = f"expected the names of the columns, as id and text; found {sentence[:40]!r}"
-        raise BadInput(f"{path}: {problem}; write such a row above it", parameter="text_field")
     texts = (value.strip() for value in others.values() if isinstance(value, str))
     phrases = [text for text in texts if " " in text]
-    if takes_all and (not phrases or (len(others) == 1 and len(phrases[0]) < _PHRASE)):
+    if takes_all and has_column(row, QUERY_TEXT, QUERY_ID, _ASKED):
+        what = "queries and documents" if names_a_pair(list(row)) else "queries"
+        columns = f"(columns {in_words(row)}), and no column of texts"
+        problem = f"a table of {what} {columns}; expected documents"
+    elif _is_nested(text) or (takes_all and nested):
+        problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
+    elif sentence is not None:
+        problem = (
+            f"expected the names of the columns, as id and text; found {sentence[:40]!r}; write "
+            "such a row above it"
+        )
+    elif takes_all and (not phrases or (len(others) == 1 and len(phrases[0]) < _PHRASE)):
         columns = ", ".join(paths_of(row))
         problem = f"which column is the text? there are {columns}; '{ALL}' takes them all"
-        raise BadInput(f"{path}: {problem}", parameter="text_field")
+    else:
+        return
+    raise BadInput(f"{path}: {problem}", parameter="text_field")
 
 
 def _is_nested(value: Any) -> bool:

@@ -38,23 +38,8 @@ class LogFields:
 
     query_field: str = _column("What the log calls the query; a.b is the b in a.")
     count_field: str = _column("What it calls how often a query was typed.")
-    doc_field: str = _column("What it calls the document that was shown.")
+    document_field: str = _column("What it calls the document that was shown.")
     session_field: str = _column("What it calls the session, in which a query counts once.")
-
-
-@dataclass(frozen=True, slots=True)
-class EventFields(LogFields):
-    """What the columns of a log of single searches and clicks are called, where not as usual."""
-
-    rank_field: str = ""
-    click_field: str = ""
-    time_field: str = ""
-    user_field: str = ""
-    search_field: str = ""
-    action_field: str = ""
-    thumbs_field: str = ""
-    variant_field: str = ""
-    agent_field: str = ""
 
 
 _ACTIONS = ("index", "create", "update", "delete")

@@ -13,12 +13,12 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, BadRow, TooLarge
 from labeler.exchange.contents import (
@@ -115,12 +115,10 @@ FORMATS: dict[str, Format] = {
 
 def recognised(value: Any) -> Contents | None:
     """What the first format that knows a value makes of it."""
-    every = (of_format(value) for of_format in FORMATS.values())
-    return next(filter(None, every), None)
+    return next(filter(None, (of_format(value) for of_format in FORMATS.values())), None)
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """What a file was opened to: what a known format holds, or a JSON value, or rows.
 
     All three are None of TREC's columns, of XML, and of texts and tables of no known format.
@@ -186,8 +184,10 @@ def _unpack(path: Path, part: str, copy: Path) -> None:
         tests = [member for member in of_part if "test" in WORDS.split(member.filename.casefold())]
         several = tests or of_part or files
         if len(several) != 1:
-            problem = f"a ZIP archive with {len(several)} files"
-            raise BadInput(f"{path}: {problem}; take it in by import, or unpack it and name one")
+            raise BadInput(
+                f"{path}: a ZIP archive with {len(several)} files; take it in by import, or unpack "
+                "it and name one"
+            )
         if several[0].file_size > most_unpacked(path.stat().st_size):
             raise TooLarge(f"{path}: {several[0].filename!r:.80} unpacks to more than texts do")
         copy.write_bytes(archive.read(several[0]))
@@ -235,8 +235,12 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
         raise BadInput.at(path, 1, f"{problem} it; expected query Q0 document rank score tag")
     has_texts = "\t" in line and any(len(cell.split()) > 1 for cell in line.split("\t"))
     if has_texts or (len(line.split()) < 3 and ("," in line or ";" in line)):
-        problem = f"a table whose first row names no columns of a query and a document: {line:.60}"
-        raise BadInput.at(path, 1, f"{problem}; write such a row above it, as {example}")
+        raise BadInput.at(
+            path,
+            1,
+            f"a table whose first row names no columns of a query and a document: {line:.60}; "
+            f"write such a row above it, as {example}",
+        )
     return None
 
 
@@ -345,14 +349,13 @@ def rows_in(held: Held) -> Rows | None:
 
     `None` of a table of text, or of text.
     """
-    path, rows = held.path, held.rows
     if held.contents is not None:
         return held.records(held.contents, DOCUMENTS)
     if held.value is not None:
         return _of_json(held)
-    if rows is None or held.shape != JSON_LINES:
-        return rows
-    return _unwrapped(path, "JSON Lines", rows.rows)
+    if held.rows is None or held.shape != JSON_LINES:
+        return held.rows
+    return _unwrapped(held.path, "JSON Lines", held.rows.rows)
 
 
 _OF_A_ROW = (*TEXTS, "title", "query", "question")
@@ -432,8 +435,9 @@ def _documents(
         count += 1
         yield number, source
     if left and not count:
-        problem = "nothing but updates and removals, of which no document can be made"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(
+            f"{path}: nothing but updates and removals, of which no document can be made"
+        )
 
 
 def is_fed(held: Held) -> bool:
@@ -465,8 +469,10 @@ def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:
         rows = rows_of_any(path, "query_id, and others as kind or weight")
         ids = part_of(rows.columns, _IDS, "query's id")
         if ids is None:
-            problem = f"no column of queries' ids among {in_words(rows.columns)}"
-            raise BadInput(f"{path}: {problem}; expected one called query_id")
+            raise BadInput(
+                f"{path}: no column of queries' ids among {in_words(rows.columns)}; expected one "
+                "called query_id"
+            )
         tell(path, rows.kind("facts about queries", rows.columns))
         for number, row in position.follow(rows.checked([ids])):
             query_id = stripped_id(path, number, row, ids.column)

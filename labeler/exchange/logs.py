@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,40 +23,40 @@ from labeler.trec.values import DOCUMENT_ID
 
 COUNT = ("count", "frequency", "freq", "searches", "impressions", "volume", "hits", "n")
 SESSION = ("session", "sessionid", "searchsession", "searchsessionid", "visit", "visitid")
-CLICKS = ("clicks", "click", "clicked", "isclicked")
-TIME = (
-    *("time", "timestamp", "datetime", "date", "eventtime", "searchtime", "querytime", "logtime"),
-    *("createdat", "requesttime", "day", "ts"),
-)
-USER = (
-    *("userid", "user", "clientid", "client", "visitorid", "visitor", "anonid", "cookieid"),
-    *("cookie", "deviceid", "customerid"),
-)
-SEARCH = ("queryid", "searchid", "requestid", "qid", "serpid", "impressionid")
-ACTION = ("actionname", "action", "eventtype", "eventname", "event", "eventaction")
-THUMBS = ("thumbs", "thumb", "feedback", "vote", "helpful")
-VARIANT = ("variant", "bucket", "arm", "treatment", "testgroup", "abgroup", "experiment", "system")
-AGENT = ("useragent", "agent", "browser", "httpuseragent")
 
 EVENT_PARTS = {
-    "query": ("query_field", QUERY_TEXT),
-    "document": ("doc_field", DOCUMENT_ID),
-    "rank": ("rank_field", RANK),
-    "clicks": ("click_field", CLICKS),
-    "session": ("session_field", SESSION),
-    "time": ("time_field", TIME),
-    "user": ("user_field", USER),
-    "search": ("search_field", SEARCH),
-    "action": ("action_field", ACTION),
-    "thumbs": ("thumbs_field", THUMBS),
-    "variant": ("variant_field", VARIANT),
-    "agent": ("agent_field", AGENT),
+    "query": QUERY_TEXT,
+    "document": DOCUMENT_ID,
+    "rank": RANK,
+    "clicks": ("clicks", "click", "clicked", "isclicked"),
+    "session": SESSION,
+    "time": (
+        *("time", "timestamp", "datetime", "date", "eventtime", "searchtime", "querytime"),
+        *("logtime", "createdat", "requesttime", "day", "ts"),
+    ),
+    "user": (
+        *("userid", "user", "clientid", "client", "visitorid", "visitor", "anonid", "cookieid"),
+        *("cookie", "deviceid", "customerid"),
+    ),
+    "search": ("queryid", "searchid", "requestid", "qid", "serpid", "impressionid"),
+    "action": ("actionname", "action", "eventtype", "eventname", "event", "eventaction"),
+    "thumbs": ("thumbs", "thumb", "feedback", "vote", "helpful"),
+    "variant": (
+        *("variant", "bucket", "arm", "treatment", "testgroup", "abgroup", "experiment"),
+        "system",
+    ),
+    "agent": ("useragent", "agent", "browser", "httpuseragent"),
 }
-"""What a row holds: the setting that names its column, and that column's usual names."""
+"""What a row holds, and the usual names of its column."""
+
+ColumnNames = Mapping[str, str]
+"""The names of a log's columns by what they hold, where these are no usual ones."""
 
 _COUNTED = {
-    "count": ("count_field", COUNT),
-    **{name: EVENT_PARTS[name] for name in ("query", "document", "session")},
+    "count": COUNT,
+    "query": QUERY_TEXT,
+    "document": DOCUMENT_ID,
+    "session": SESSION,
 }
 """What a row holds that says how often a query was typed."""
 
@@ -90,7 +91,8 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
     with rereadable(), reading(path) as position:
         rows = rows_of_any(path, "query, and perhaps its count or session")
         fields = fields or LogFields()
-        parts = parts_of(path, rows.columns, fields, _COUNTED)
+        own = {name.removesuffix("_field"): column for name, column in asdict(fields).items()}
+        parts = parts_of(path, rows.columns, own, _COUNTED)
         parts.pop(_unread(path, parts, fields), None)
         columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
@@ -106,21 +108,22 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
 def parts_of(
     path: Path,
     names: Sequence[str],
-    fields: LogFields,
-    parts: Mapping[str, tuple[str, Sequence[str]]] = EVENT_PARTS,
+    fields: ColumnNames,
+    parts: Mapping[str, Sequence[str]] = EVENT_PARTS,
 ) -> dict[str, usual.RowPart]:
     """Those of the parts of a row that the columns hold."""
     shown, held = usual.in_words(names[:_SHOWN]), dict[str, usual.RowPart]()
-    for what, (setting, alike) in parts.items():
-        own = getattr(fields, setting)
+    for what, alike in parts.items():
+        own, setting = fields.get(what, ""), f"{what}_field"
         if own and not has_field(names, own):
             raise BadInput(f"{path}: no column {own!r:.60} among {shown}", parameter=setting)
         part = usual.RowPart(own, what) if own else usual.part_of(names, alike, what, setting)
         if part is not None:
             held[what] = part
     if "query" not in held:
-        problem = f"no column of queries among {shown}; name it"
-        raise BadInput(f"{path}: {problem}", parameter="query_field")
+        raise BadInput(
+            f"{path}: no column of queries among {shown}; name it", parameter="query_field"
+        )
     return held
 
 
@@ -129,9 +132,11 @@ def _unread(path: Path, parts: Mapping[str, usual.RowPart], fields: LogFields) -
     if not {"count", "session"} <= parts.keys():
         return ""
     if bool(fields.count_field) == bool(fields.session_field):
-        both = f"{parts['count'].column!r} is a count and {parts['session'].column!r} a session"
-        problem = f"{both}: each says how often a query was searched for; name the one to count by"
-        raise BadInput(f"{path}: {problem}", parameter="count_field")
+        raise BadInput(
+            f"{path}: {parts['count'].column!r} is a count and {parts['session'].column!r} a "
+            "session: each says how often a query was searched for; name the one to count by",
+            parameter="count_field",
+        )
     return "session" if fields.count_field else "count"
 
 

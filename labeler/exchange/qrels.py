@@ -6,9 +6,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
@@ -34,26 +33,25 @@ class NamedByText(SaysTooLittle):
     """A file names queries by their text, and no queries are given that have ids."""
 
     def __init__(self, path: Path, where: str, text: str) -> None:
-        problem = f"names queries by their text ({text!r:.60}); give queries that have ids"
-        super().__init__(f"{where}: {problem}", path, {"queries": "COLL"})
+        super().__init__(
+            f"{where}: names queries by their text ({text!r:.60}); give queries that have ids",
+            path,
+            {"queries": "COLL"},
+        )
 
 
-@dataclass
 class QueryIds:
-    """The ids of queries by their texts: as they stand, else normalised.
+    """The ids of queries by their texts, which are given by id: as they stand, else normalised.
 
     Normalised texts differ neither in case nor in white space, in the form of their letters, nor in
     punctuation at the end. `unclear` collects the texts that match no query, or several, with
     the ids of these.
     """
 
-    texts: Mapping[str, str]
-    """The text of each query, by id."""
-    unclear: dict[str, Sequence[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.exact = _inverted(self.texts)
-        self.alike = _inverted({id_: normalised(text) for id_, text in self.texts.items()})
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts, self.exact = texts, _inverted(texts)
+        self.alike = _inverted({id_: normalised(text) for id_, text in texts.items()})
+        self.unclear: dict[str, Sequence[str]] = {}
 
     def ids_of(self, text: str) -> Sequence[str]:
         """The ids of the queries that have this text."""
@@ -122,8 +120,7 @@ _EXPECTED = (
 )
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):
     """What a person says of a file: which grades its ratings are, which ids its queries have."""
 
     rule: GradeRule | None = None
@@ -172,7 +169,13 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
         return trec.read_qrels(path, warn)
 
 
-def hold_qrels(path: Path, warn: Note, meaning: Meaning, *, labels: bool = False) -> None:
+def hold_qrels(
+    path: Path,
+    warn: Note = lambda _line: None,
+    meaning: Meaning = AS_IT_STANDS,
+    *,
+    labels: bool = False,
+) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
     TREC's own are left as they are, unless `meaning` says more of them. With `labels` what is no
@@ -184,11 +187,6 @@ def hold_qrels(path: Path, warn: Note, meaning: Meaning, *, labels: bool = False
     if judged is not None:
         tell(path, judged.kind)
         read_instead(path, lambda copy: _write(path, judged, meaning, warn, copy, labels=labels))
-
-
-def hold_labels(path: Path) -> None:
-    """The same of labels, of which those that are no numbers stay as they are."""
-    hold_qrels(path, lambda _line: None, AS_IT_STANDS, labels=True)
 
 
 def judged_in(path: Path) -> RatedFile | None:
@@ -208,8 +206,12 @@ def _letor(path: Path) -> Iterator[Rating]:
     for number, line in numbered_lines(path):
         row = _LETOR.fullmatch(line)
         if row is None and line.strip():
-            problem = "expected a grade, qid:QUERY, features and # docid = DOCUMENT"
-            raise BadInput.at(path, number, f"{problem}; found {line[:60]!r}")
+            raise BadInput.at(
+                path,
+                number,
+                "expected a grade, qid:QUERY, features and # docid = DOCUMENT; found "
+                f"{line[:60]!r}",
+            )
         if row is not None:
             yield Rating(number, row[2], row[3], row[1])
 

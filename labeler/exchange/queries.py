@@ -104,7 +104,6 @@ _PLAIN_IDS = tuple(filter("topic".__ne__, _LINE_IDS))
 _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 
-_ORIGIN = {"origin": "real"}
 _LOOKED_AT = 50
 
 
@@ -206,8 +205,11 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
             return _of_rows(rows_of_text(path, delimiter))
         if usual.names_a_pair(cells):
             columns = usual.in_words(cells)
-            problem = f"a table of queries and documents (columns {columns}), without texts"
-            raise BadInput(f"{path}: {problem}; expected queries", parameter="query_field")
+            raise BadInput(
+                f"{path}: a table of queries and documents (columns {columns}), without texts; "
+                "expected queries",
+                parameter="query_field",
+            )
     if (
         key_of(line) in _LINE_TEXTS
         and line[-1:] != ":"
@@ -241,7 +243,6 @@ def _refuse_late_names(path: Path, head: bytes) -> None:
 
 
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+•])|(\d{1,9})[.)]?)\s+(\S.*)")
-_MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
 _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 _QUOTED = re.compile(r"^[\"']([^\"]*)[\"']$")
@@ -266,14 +267,24 @@ def _items(path: Path) -> list[NumberedRow] | None:
     numbers = [int(mark[3]) for mark in marks if mark[3]]
     marked = len(marks) - len(numbers)
     has_heading = bool(rows and rows[0][2] and rows[0][2][1])
-    is_marked_up = has_heading or path.suffix.casefold() in _MARKED_UP
+    is_marked_up = has_heading or path.suffix.casefold() in (
+        ".md",
+        ".markdown",
+        ".rst",
+        ".yaml",
+        ".yml",
+    )
     has_marks = marked > len(rows) / 2 or (marked and is_marked_up)
     if not has_marks and numbers != list(range(1, len(rows) + 1)):
         return None
     for number, line, mark in rows:
         if mark is None:
-            problem = f"no item, among lines that begin as those of a list do: {line[:60]!r}"
-            raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")
+            raise BadInput.at(
+                path,
+                number,
+                f"no item, among lines that begin as those of a list do: {line[:60]!r}; write a "
+                "query a line, without marks",
+            )
     items = [(number, mark[4]) for number, _, mark in rows if mark and not mark[1]]
     keyed = [_KEYED.fullmatch(text) for _, text in items]
     if all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
@@ -285,8 +296,12 @@ def _item(path: Path, number: int, text: str) -> NumberedRow:
     """A line or an item as a query; `BadInput` where marks of a format are left in it."""
     is_yaml, text = path.suffix.casefold() in (".yaml", ".yml"), _QUOTED.sub(r"\1", text)
     if _MARKS.fullmatch(text) or (is_yaml and _MARKS_OF_YAML.fullmatch(text)):
-        problem = f"marks of a format, and no plain query: {text[:60]!r}"
-        raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")
+        raise BadInput.at(
+            path,
+            number,
+            f"marks of a format, and no plain query: {text[:60]!r}; write a query a line, without "
+            "marks",
+        )
     return number, {"text": text}
 
 
@@ -315,9 +330,11 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
     if has_ids and widths == {2}:
         return True
     if has_ids or is_tab or (len(rows) > 1 and not is_prose):
-        problem = f"a table with the first row {usual.in_words(rows[0])}"
-        problem = f"{problem}; which column holds the query's text?"
-        raise BadInput(f"{path}: {problem}", parameter="query_field")
+        raise BadInput(
+            f"{path}: a table with the first row {usual.in_words(rows[0])}; which column holds "
+            "the query's text?",
+            parameter="query_field",
+        )
     return False
 
 
@@ -364,9 +381,9 @@ def _picked(read: Rows, query_field: str, id_field: str) -> Picked:
 
 def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.RowPart]:
     """The id and the text of a row; columns that the caller named are not doubted."""
-    ids, texts = () if id_field else _PLAIN_IDS, () if query_field else _PLAIN_TEXTS
+    texts = () if query_field else _PLAIN_TEXTS
     return [
-        usual.RowPart(picked.id, "query's id", ids, "id_field"),
+        usual.RowPart(picked.id, "query's id", () if id_field else _PLAIN_IDS, "id_field"),
         usual.RowPart(picked.text, "query's text", texts, "query_field"),
     ]
 
@@ -383,8 +400,9 @@ def _numbered(read: Rows, picked: Picked) -> dict[str, Query]:
             if query.id in queries:
                 raise position.error(f"the id {query.id!r} stands in an earlier line too")
             if first is not None:
-                problem = f"the same query as {first!r}: {query.text[:60]!r}"
-                raise position.error(f"{problem}; keep one of them")
+                raise position.error(
+                    f"the same query as {first!r}: {query.text[:60]!r}; keep one of them"
+                )
             queries[query.id], texts[query.text] = query, query.id
     return queries
 
@@ -404,4 +422,4 @@ def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: s
     query_id = stripped_id(path, number, cells, picked.id) if _has_id(row, picked) else fallback
     rest = with_metadata(row, picked.id, text_key)
     # what else a row of a list of judgements holds is of one pair
-    return Query(query_id, text, {**_ORIGIN, **({} if read.repeats else rest)})
+    return Query(query_id, text, {"origin": "real", **({} if read.repeats else rest)})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
@@ -122,7 +121,7 @@ def tests_of_rag(value: Any) -> Contents | None:
         "grades": f"no query has {shape.relevant}",
         "rankings": f"no query has {shape.retrieved}",
     }
-    return replace(_lists(kind, asked, relevant, retrieved), lacks=lacks)
+    return _lists(kind, asked, relevant, retrieved)._replace(lacks=lacks)
 
 
 def _is_of(row: RowValues, shape: RowShape) -> bool:

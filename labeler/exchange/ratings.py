@@ -70,8 +70,10 @@ def _mapping_of(text: str) -> dict[Scale, int]:
         pair = _RATING_AND_GRADE.fullmatch(part)
         rating = rating_of(pair[1]) if pair else None
         if pair is None or rating is None or rating in mapping or abs(int(pair[2])) > LARGEST_GRADE:
-            problem = f"cannot read {part!r:.40}; write each rating and its grade, as 0:0,0.5:1,1:2"
-            raise Misuse(problem, parameter="grade_map")
+            raise Misuse(
+                f"cannot read {part!r:.40}; write each rating and its grade, as 0:0,0.5:1,1:2",
+                parameter="grade_map",
+            )
         mapping[rating] = int(pair[2])
     return mapping
 
@@ -80,8 +82,10 @@ def _scale_of(text: str) -> tuple[float, int]:
     pair = _RATING_AND_GRADE.fullmatch(text)
     highest = number_of(pair[1]) if pair else None
     if pair is None or highest is None or highest <= 0 or not 0 < int(pair[2]) < 10_000:
-        problem = f"cannot read {text!r:.40}; write the highest rating and its grade, as 100:3"
-        raise Misuse(problem, parameter="scale")
+        raise Misuse(
+            f"cannot read {text!r:.40}; write the highest rating and its grade, as 100:3",
+            parameter="scale",
+        )
     return highest, int(pair[2])
 
 
@@ -139,8 +143,11 @@ class Grades:
             return
         some = _listed(sorted(self.odd, key=_in_order))
         if self.rule is None:
-            problem = f"{self.first}: ratings that are no grades ({some})"
-            raise UnmappedRatings(self.path, problem, proposed(self.ratings))
+            raise UnmappedRatings(
+                self.path,
+                f"{self.first}: ratings that are no grades ({some})",
+                proposed(self.ratings),
+            )
         name = "scale" if self.rule.scale else "mapping"
         raise BadInput(f"{self.first}: the {name} says nothing of the grades {some}")
 
@@ -209,8 +216,7 @@ class Rating(NamedTuple):
         return ids_of(where, stripped(self.query), stripped(self.document))
 
 
-@dataclass(frozen=True)
-class RatedFile:
+class RatedFile(NamedTuple):
     """The ratings of a file, and what it was taken for.
 
     `by_text` says that queries are named by their text, or may be; `is_rating` that the numbers

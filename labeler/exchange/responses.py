@@ -1,4 +1,4 @@
-"""What search engines answer: rankings where it is own_text for which query, and documents.
+"""What search engines answer: rankings where it is known for which query, and documents.
 
 An answer may stand alone, in a list, in an object by query, or in rows beside its query. So may
 lists of documents and their scores, as other tools keep them. All are told by where the hits stand,
@@ -68,19 +68,15 @@ _PLACES = (
     "objects",
 )
 _AROUND = ("", "body.", "response.")
-_OF_SEVERAL = ("responses", "results", "result", "nearestNeighbors")
-_QUERIES_AT = ("responseHeader.params.q", "request_params.q")
 _TEXTS = (*QUERY_TEXT, "q", "question", "text")
 _OWN_IDS = ("ctxs", "candidates", "retrieved", "neighbors")
 """Lists of rows whose `id` is the query's."""
 
-_CHROMA = {"ids": "id", "documents": "text", "metadatas": "metadata"}
 _IDS_AT = (
     *("document.id", "_additional.id", "datapoint.datapointId", "node.id_"),
     *("DocumentId", "metadata.x-amz-bedrock-kb-chunk-id"),
 )
 _IDS = ("id", "objectid", "put", *DOCUMENT_ID, "chunkid", "fileid")
-_SCORES_AT = ("_additional.score", "modelScores.relevance_score.values.0")
 _OF_A_SEARCH = ("rankingscore", "searchscore", "textmatch", "distance")
 _SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
 _SOURCES = (
@@ -204,7 +200,11 @@ def _responses(value: Any) -> list[Response]:
         return []
     if (response := beside_query(value)) is not None:
         return [response]
-    lists = (value[name] for name in _OF_SEVERAL if isinstance(value.get(name), list))
+    lists = (
+        value[name]
+        for name in ("responses", "results", "result", "nearestNeighbors")
+        if isinstance(value.get(name), list)
+    )
     several = next(filter(None, (_all_of(each) for each in lists)), None)
     if several or (several := _alone(value)):
         return several
@@ -238,14 +238,19 @@ def _alone(value: Any) -> list[Response]:
         raise BadRow(f"a search response of {engine}; its hits have no id; rename their key to id")
     if read is None:
         return []
-    asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
+    places = ("responseHeader.params.q", "request_params.q")
+    asked = next((t for at in places if isinstance(t := value_at(value, at), str)), "")
     query = {"text": asked} if asked.strip() else None
     return [Response(read, engine, query, incompleteness(value))]
 
 
 def _of_columns(value: RowValues) -> Iterator[list[JsonObject]]:
     """The hits of each query of Chroma's `query`, or all that its `get` gave."""
-    columns = {new: value[name] for name, new in _CHROMA.items() if value.get(name)}
+    columns = {
+        new: value[name]
+        for name, new in {"ids": "id", "documents": "text", "metadatas": "metadata"}.items()
+        if value.get(name)
+    }
     if not isinstance(value["ids"][0], list):
         columns = {name: [column] for name, column in columns.items()}
     for lists in zip(*columns.values(), strict=True):
@@ -317,7 +322,7 @@ def hit_of(value: Any) -> HitDocument | None:
     keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
     id_, source = next(filter(may_be_id, keys), None), _source_of(value)
     if source is None:
-        source = {n: x for n, x in value.items() if not _is_of_hits(n)}
+        source = {n: x for n, x in value.items() if not (is_plumbing(n) or key_of(n) in _OF_HITS)}
         source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
     if "DocumentId" in value:  # Kendra's are passages of documents
         source = {}
@@ -333,7 +338,10 @@ def hit_of(value: Any) -> HitDocument | None:
 def _score_in(hit: RowValues) -> float | None:
     """The score of a hit, whatever it calls that."""
     name = column_of(hit, _SCORES)
-    values = (value_at(hit, path) for path in _SCORES_AT)
+    values = (
+        value_at(hit, path)
+        for path in ("_additional.score", "modelScores.relevance_score.values.0")
+    )
     return number_of(next((x for x in values if x is not None), hit[name] if name else None))
 
 
@@ -364,16 +372,12 @@ _PLUMBING = frozenset(
     ("score", "sort", "@timestamp", "@version", "highlight", "matched_queries", "inner_hits")
 )
 _OF_HITS = frozenset((*_SCORES, "distance", "values", "vector", "embedding", "index", "hasanswer"))
+"""Fields of hits, beside those of the document that was found."""
 
 
 def is_plumbing(name: str) -> bool:
     """Whether a field is a search engine's own, and says nothing of the document."""
     return name.startswith(("_", "@search.", "@score")) or name in _PLUMBING
-
-
-def _is_of_hits(name: str) -> bool:
-    """Whether a field is one of hits, beside those of the document that was found."""
-    return is_plumbing(name) or key_of(name) in _OF_HITS
 
 
 def is_hit(row: RowValues) -> bool:

@@ -102,15 +102,19 @@ def _ranked(path: Path, columns: Sequence[str]) -> Iterator[Rating]:
     for number, line in numbered_lines(path):
         cells = line.split()
         if len(cells) not in (0, len(columns)):
-            problem = f"expected {len(columns)} columns ({' '.join(columns)}), found {len(cells)}"
-            raise BadInput.at(path, number, problem)
+            raise BadInput.at(
+                path,
+                number,
+                f"expected {len(columns)} columns ({' '.join(columns)}), found {len(cells)}",
+            )
         if cells:
             yield Rating(number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2]))
             ranks[cells[0]].append(int(float(cells[2])))
     for query, of_query in ranks.items():
         if max(of_query) - min(of_query) + 1 != len(of_query) or min(of_query) > 1:
-            problem = f"the ranks of {query:.60} are not 1, 2, 3 and so on; are these grades?"
-            raise BadInput(f"{path}: {problem}")
+            raise BadInput(
+                f"{path}: the ranks of {query:.60} are not 1, 2, 3 and so on; are these grades?"
+            )
 
 
 def _of_rows(rows: Rows) -> RatedFile:

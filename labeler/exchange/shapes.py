@@ -61,8 +61,10 @@ def shape_of(path: Path, head: bytes) -> str:
     refuse_other_encodings(path, head)
     text = head.lstrip()
     if text.startswith((b"POST ", b"PUT ")):
-        problem = "a request with the line of its address"
-        raise BadInput(f"{path}: {problem}; this removes it: sed '/^P[OU]S*T /d' '{path.name}'")
+        raise BadInput(
+            f"{path}: a request with the line of its address; this removes it: sed '/^P[OU]S*T /d' "
+            f"'{path.name}'"
+        )
     if text[:1] == b"<":
         if _SGML.match(text):
             return SGML

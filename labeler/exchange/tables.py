@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from labeler.errors import BadInput, TooLarge
@@ -40,8 +40,7 @@ RANK = ("rank", "position", "docposition")
 """Names of columns as `key_of` spells them, the usual ones first."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowPart:
+class RowPart(NamedTuple):
     """The column that holds a part of each row: `what` says which, as in "query's id".
 
     A column with another of `names` means the same; there are none where the user named the column.
@@ -74,8 +73,10 @@ class RowPart:
             return
         first, second = sorted((self.column, other), key=list(row).index)
         remedy = "rename or remove one" + (", or say which" if self.parameter else "")
-        problem = f"{first!r} and {second!r} could each be the {self.what}; {remedy}"
-        raise BadInput(f"{where}: {problem}", parameter=self.parameter)
+        raise BadInput(
+            f"{where}: {first!r} and {second!r} could each be the {self.what}; {remedy}",
+            parameter=self.parameter,
+        )
 
 
 def part_of(
@@ -221,8 +222,12 @@ def _check_names(path: Path, names: Sequence[str], line: int = 1) -> None:
     """`BadInput` of a first row that does not name the columns, each once."""
     value = next((name for name in names if _NO_NAME.fullmatch(name) or len(name) > 100), None)
     if value is not None or not any(names):
-        problem = f"expected the names of the columns, as id and text; found {str(value)[:40]!r}"
-        raise BadInput.at(path, line, f"{problem}; write such a row above it")
+        raise BadInput.at(
+            path,
+            line,
+            f"expected the names of the columns, as id and text; found {str(value)[:40]!r}; write "
+            "such a row above it",
+        )
     _refuse_repeated(f"{path}:{line}", names)
 
 
@@ -250,8 +255,9 @@ def _by_name(
 ) -> Iterator[NumberedRow]:
     for number, row in cells:
         if len(row) != len(names):
-            problem = f"expected {len(names)} columns as in the first row, found {len(row)}"
-            raise BadInput.at(path, number, problem)
+            raise BadInput.at(
+                path, number, f"expected {len(names)} columns as in the first row, found {len(row)}"
+            )
         yield number, dict(zip(names, row, strict=True))
 
 
@@ -320,8 +326,10 @@ def json_value(path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON: {problem_of(error)}") from error
     if _is_by_column(value):
-        problem = "a table by columns; write a list of its rows, as pandas'"
-        raise BadInput(f'{path}: {problem} to_json(FILE, orient="records") does')
+        raise BadInput(
+            f"{path}: a table by columns; write a list of its rows, as pandas' "
+            'to_json(FILE, orient="records") does'
+        )
     return value
 
 
@@ -429,8 +437,10 @@ def rows_of_arrow(path: Path) -> Rows:
 def _check_size(path: Path, size: int) -> None:
     """Raise `TooLarge` where so many bytes of rows are far more than texts shrink to."""
     if size > most_unpacked(file_of(path).stat().st_size):
-        problem = f"its rows hold more than {TIMES} times the file's size"
-        raise TooLarge(f"{path}: {problem}; write them as JSON Lines if they should")
+        raise TooLarge(
+            f"{path}: its rows hold more than {TIMES} times the file's size; write them as JSON "
+            "Lines if they should"
+        )
 
 
 def _values(column: Any) -> list[Any]:

@@ -40,8 +40,10 @@ def rows_of_workbook(path: Path) -> Rows:
     tables = {name: rows for name, rows in filled.items() if has_column(rows[0][1], *usual)}
     several = tables if len(filled) > 1 and tables else filled
     if len(several) != 1:
-        problem = f"{len(several)} sheets hold rows ({', '.join(several) or 'none'})"
-        raise BadInput(f"{path}: {problem}; keep the one to read, or save it as CSV")
+        raise BadInput(
+            f"{path}: {len(several)} sheets hold rows ({', '.join(several) or 'none'}); keep the "
+            "one to read, or save it as CSV"
+        )
     ((name, rows),) = several.items()
     return rows_of_cells(path, f"the sheet {name!r} of a workbook", rows)
 

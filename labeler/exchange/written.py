@@ -139,8 +139,10 @@ def _format_of(path: Path, what: str, formats: Mapping[str, str]) -> str:
     unknown = ending in _OTHERS and ending not in formats
     if unknown or name.endswith(".parquet.gz"):
         endings = ", ".join(f".{each}" for each in formats)
-        expected = f"known: {endings}, any other for TREC's columns (also .gz)"
-        raise Misuse(f"{path}: {what} are not written as .{ending}; {expected}")
+        raise Misuse(
+            f"{path}: {what} are not written as .{ending}; "
+            f"known: {endings}, any other for TREC's columns (also .gz)"
+        )
     return formats.get(ending, "trec")
 
 

@@ -191,8 +191,9 @@ class Texts(NamedTuple):
             return self.queries[pair.query_id], self.documents[pair.doc_id]
         except KeyError as id_:
             what = "document" if pair.query_id in self.queries else "query"
-            problem = f"the pool names the {what} {id_}, which is not in the collection"
-            raise BadInput(problem) from None
+            raise BadInput(
+                f"the pool names the {what} {id_}, which is not in the collection"
+            ) from None
 
 
 # Examples from people's grades of other queries, which a prompt shows before it asks.

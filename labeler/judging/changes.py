@@ -80,8 +80,7 @@ class Transitions(Result):
             return ()
         rows = self.joined.by_id(self.before != self.after)
         ranks = np.array([[_rank(old, new) for new in self.states] for old in self.states])
-        rank = ranks[self.before[rows], self.after[rows]]
-        rows = rows[np.argsort(rank, kind="stable")][:limit]
+        rows = rows[np.argsort(ranks[self.before[rows], self.after[rows]], kind="stable")][:limit]
         pairs = list(self.joined.pairs(rows))
         columns = (
             *(

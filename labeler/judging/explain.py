@@ -136,8 +136,7 @@ def explain(
     for set_name in (name,) if name else opened.judgement_names():
         with about("name"):
             path = opened.existing_judgements(set_name)
-        rows = read_judgements(path)
-        row = next((row for row in rows if row.judged.outcome.pair == pair), None)
+        row = next((row for row in read_judgements(path) if row.judged.outcome.pair == pair), None)
         if row is None:
             continue
         texts = texts_of(opened)
@@ -170,6 +169,5 @@ def attempt_histories(
                 sent = replace(fitted(request), parameters=reply.sent)
                 attempts.append(Attempt(sent, record, part.read(reply)))
         failed = store.failure(canon.keyed(task.request).key)
-        asks = fitted(part.request)
-        histories.append(AttemptHistory(part.name, asks, tuple(attempts), failed))
+        histories.append(AttemptHistory(part.name, fitted(part.request), tuple(attempts), failed))
     return tuple(histories)

@@ -231,11 +231,12 @@ def check_keeps(collection: Collection, name: str, pairs: Pairs) -> None:
     path = collection.judgements(check_name(name))
     if not path.exists():
         return
-    held = Pairs.in_columns(judged_in(path).states)
-    if others := int((~held.within(pairs)).sum()):
+    if others := int((~Pairs.in_columns(judged_in(path).states).within(pairs)).sum()):
         more = count_of(others, "pair that is", "pairs that are")
-        problem = f"{path} holds {more} not among these and would be lost; give another name"
-        raise Misuse(problem, parameter="name")
+        raise Misuse(
+            f"{path} holds {more} not among these and would be lost; give another name",
+            parameter="name",
+        )
 
 
 async def do_job(job: Job, assessor: Assessor, options: PairOptions) -> Tally:

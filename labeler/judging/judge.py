@@ -110,8 +110,7 @@ def plan_job(
         calls = plan_calls(every, session, example, likely=len(first), tries=TRIES)
     if earlier := session.store.fact(_fact_of(assessor)):
         pairs, *tokens = json.loads(earlier)
-        took = Tokens(*tokens).times(asked / pairs)
-        calls = replace(calls, about=took, learned=pairs)
+        calls = replace(calls, about=Tokens(*tokens).times(asked / pairs), learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
     return JudgingPlan(total, total - asked, calls)
 
@@ -315,8 +314,7 @@ async def judged_after_pilot(
         asking = replace(asking, at_once=in_hand, stop=guard.stop, note=control.note)
         pilot = None
         if asking.proof is not None:
-            asked = AskedRound(assessor, job.pairs, job.texts)
-            asking, pilot = await piloted(asked, asking, guard)
+            asking, pilot = await piloted(AskedRound(assessor, job.pairs, job.texts), asking, guard)
         tally = await do_job(job, assessor, replace(asking, on_judged=on_judged))
         tally.pilot = pilot
         return tally
@@ -349,8 +347,9 @@ def ajudge(
     q1 0 cats 2
     """
     if not 1 <= repeat <= MOST_TIMES:
-        problem = f"a pair is asked about 1 to {MOST_TIMES} times, not {repeat}"
-        raise Misuse(problem, parameter="repeat")
+        raise Misuse(
+            f"a pair is asked about 1 to {MOST_TIMES} times, not {repeat}", parameter="repeat"
+        )
     opened, asked = open_collection(collection), given(JudgeOptions, options, settings)
     return judge_set(opened, pool_of, asked, control or Control(), repeat)
 

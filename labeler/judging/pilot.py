@@ -103,8 +103,7 @@ async def piloted(
             ended.again = {"no_pilot": True}
     # the questions of a query may be counted in the row of another pair
     settled = [] if assessor.prompt.front.questions else judged
-    by_pair = {each.outcome.pair: each for each in settled}
-    return replace(options, pilot=by_pair, ended=ended), pilot
+    return replace(options, pilot={each.outcome.pair: each for each in settled}, ended=ended), pilot
 
 
 def pilot_pairs(pairs: Collection[Pair], texts: Texts) -> list[Pair]:

@@ -270,8 +270,10 @@ def _prompt_of(made_by: Origin, prompt: str | None) -> Prompt:
     """The prompt that is named, else that of the old judgements; `Misuse` where it is not found."""
     name = made_by.prompt.split("@")[0]
     if not (prompt or name in prompt_files() or Path(name).is_file()):
-        problem = f"the judgements were made with {made_by.prompt}, a file; give its path"
-        raise Misuse(problem, parameter="prompt")
+        raise Misuse(
+            f"the judgements were made with {made_by.prompt}, a file; give its path",
+            parameter="prompt",
+        )
     return find_prompt(prompt or name)
 
 
@@ -322,8 +324,10 @@ class PartOfSet:
         if not (self.kind in with_more if self.argument else is_alone):
             raise Misuse(f"cannot read {self.only!r:.80}; expected {FORMS}", parameter="only")
         if self.kind == SAMPLE and not count(self.argument):
-            problem = f"expected a number of pairs, found {self.argument!r:.40}"
-            raise Misuse(f"{problem}; sample:500 draws 500", parameter="only")
+            raise Misuse(
+                f"expected a number of pairs, found {self.argument!r:.40}; sample:500 draws 500",
+                parameter="only",
+            )
 
     @property
     def kind(self) -> str:
@@ -379,8 +383,10 @@ def _judgeable(collection: Collection, source: str, texts: Texts, warn: Note) ->
     asked = judged.restricted(~judged.is_graded | (judged.grade >= 0))
     is_present = Pairs.in_columns(asked.states).among(texts.queries, texts.documents)
     if not is_present.any():
-        problem = "no pair of which the collection has both the query and the document"
-        raise BadInput(f"{name}: {problem}", parameter="source")
+        raise BadInput(
+            f"{name}: no pair of which the collection has both the query and the document",
+            parameter="source",
+        )
     if missing := int((~is_present).sum()):
         pairs = count_of(missing, "pair is", "pairs are")
         warn(f"{name}: {pairs} left out: the collection has no such query or document")

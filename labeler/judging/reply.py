@@ -148,8 +148,10 @@ def parse_numbered(
             raise_nothing('no JSON object with "grades"', text)
         for entry in entries:
             if not 1 <= entry.number <= len(pairs):
-                problem = f"a grade of number {entry.number}, where 1 to {len(pairs)} were asked"
-                raise NoGrade("conflict", f"{problem} about")
+                raise NoGrade(
+                    "conflict",
+                    f"a grade of number {entry.number}, where 1 to {len(pairs)} were asked about",
+                )
         return [
             _graded(pair, number, [entry for entry in entries if entry.number == number], grades)
             for number, pair in enumerate(pairs, start=1)

@@ -166,8 +166,7 @@ def _status_of(collection: Collection, name: str, pool: int) -> SetStatus:
         if judged.cost is not None:
             cost = (cost or 0.0) + judged.cost
     controls = tuple(verdicts_of(collection, name))
-    parent = parent_of(collection, name)
-    return SetStatus(tally, origin, attempts, cost, pool, controls, parent)
+    return SetStatus(tally, origin, attempts, cost, pool, controls, parent_of(collection, name))
 
 
 def store_status(collection: AnyCollection) -> StoreStatus | None:

@@ -25,7 +25,7 @@ from labeler.messages import count_of, no_pair_in_common
 from labeler.options import SEED, Options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Interval, Row, Table, figure_table, frame_of, interval_text
+from labeler.report.table import Column, Interval, Table, figure_table, frame_of, interval_text
 from labeler.stats.intervals import Sample
 from labeler.stats.regression import cumulative_logistic, logistic_function
 from labeler.trec.pairs import PairColumns
@@ -261,7 +261,7 @@ class CalibrateResult(Result):
             Column("before", title="off by, before", format=".3f", ends=".3f"),
             Column("after", title="after", format=".3f", ends=".3f"),
         ]
-        rows: list[Row] = [[c.cut, c.before.interval, c.after.interval] for c in self.cuts]
+        rows = [(c.cut, c.before.interval, c.after.interval) for c in self.cuts]
         return [
             loss,
             Table("cuts", columns, rows, title="probability of a grade of the cut or more"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from labeler.agreement.align import check_named_once
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.collection.judged_set import set_of_blocks
@@ -322,9 +323,7 @@ def _named(collection: Collection, cheap: Sequence[str], options: CascadeOptions
     """The options with the names of the cascade and of the strong assessor's judgements."""
     if not cheap:
         raise Misuse("expected the name of the cheap assessor's judgements")
-    if len(set(cheap)) < len(cheap):
-        twice = next(name for name in cheap if cheap.count(name) > 1)
-        raise Misuse(f"{twice} is named twice, and agrees with itself; name each set once")
+    check_named_once(cheap)
     name = check_name(options.name or f"{cheap[0]}-cascade")
     strong = f"{name}{STRONG}"
     if {name, strong} & set(cheap):

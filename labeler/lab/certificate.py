@@ -16,7 +16,7 @@ import numpy as np
 from labeler import __version__
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, check_known
-from labeler.evaluation.gates import raise_failed
+from labeler.evaluation.gates import GateOutcome
 from labeler.judging.assessor import Texts
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
@@ -299,10 +299,10 @@ class Evidence:
 def certificate_of(evidence: Evidence) -> Certificate:
     """The certificate that grades deserve."""
     attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
-    by_name = defaultdict[str, list[Case]](list)
-    for case in attacked:
-        by_name[case.name].append(case)
-    attacks = {name: evidence.resistance(cases) for name, cases in by_name.items()}
+    attacks = {
+        name: evidence.resistance([case for case in attacked if case.name == name])
+        for name in dict.fromkeys(case.name for case in attacked)
+    }
     worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
     return Certificate(
         evidence.resistance(attacked),
@@ -352,7 +352,7 @@ class ProbeResult(WithCost, Result):
                 failures.append(f"{name} has no value, as no pair has both grades")
             elif value > limit:
                 failures.append(f"{name} is {value:.4f} (of {pairs:,} pairs), above {limit:g}")
-        raise_failed(failures)
+        GateOutcome(tuple(failures)).check()
 
     @property
     def sentences(self) -> list[str]:
@@ -391,7 +391,7 @@ class ProbeResult(WithCost, Result):
         ]
         certificate = self.certificate
         rows: list[Row] = [
-            [name, row.raised.pairs, row.raised, row.net, row.without_grade]
+            (name, row.raised.pairs, row.raised, row.net, row.without_grade)
             for name, row in {"all": certificate.all_attacks, **certificate.attacks}.items()
         ]
         noise = {f"at the {position}": share for position, share in certificate.positions.items()}

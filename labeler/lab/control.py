@@ -58,7 +58,7 @@ from labeler.models.session import (
 from labeler.options import Bounds, Options, given, option
 from labeler.prompt import find_prompt, prompt_source
 from labeler.report.result import Result
-from labeler.report.table import Cell, Interval, Table, figure_table, table_of
+from labeler.report.table import Interval, Table, figure_table, table_of
 from labeler.stats.drift import Departure, Drift, drifts
 from labeler.stats.families import each_pair
 from labeler.stats.means import bounded_interval
@@ -230,7 +230,7 @@ class DriftCheck(Result):
 
     def tables(self) -> list[Table]:
         """Shares of equal grades and the mean shift; and how far each session lies from others."""
-        figures: dict[str, Cell] = {
+        figures = {
             "new grades that equal the old": self.same,
             "shift of grades": self.shift,
         }
@@ -241,7 +241,8 @@ class DriftCheck(Result):
         """The figures by name; what is undefined is None."""
         return self.picked(
             *("name", "verdict", "compared", "failed", "remembered", "changed"),
-            *("same", "shift"),
+            "same",
+            "shift",
             control=self.run.number,
             drifted=self.has_drifted,
             pairs=len(self.run.pairs),

@@ -13,21 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeler import __version__
-from labeler.agreement.align import GradeMatrix, parse_scale
+from labeler.agreement.align import GradeMatrix, check_named_once, parse_scale
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
-from labeler.collection.judged_set import JudgedSet, judged_in
+from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.judgements import JudgementLines, Origin, origin_of, replacing_set
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.whose import made_by
-from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, state_of
 from labeler.errors import BadInput, Misuse
 from labeler.lab.panel_rules import Rule, combine, votes_of
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.columns import plain_values
-from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 
 
@@ -93,14 +92,11 @@ class Member:
 
 def read_member(collection: Collection, name: str) -> Member:
     """A set of a collection's judgements as a member; of qrels alone, the grades of 0 and more."""
-    path, models = collection.judgements(name), list(made_by(collection, name).models)
-    if not path.exists():
-        judged = JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
-        return Member(name, judged.restricted(judged.grade >= 0), {"models": models})
-    judged = judged_in(path, shares=True)
-    of = judged.origin
-    origin = {"prompt": of.prompt, "asked": of.model} if of is not None else {}
-    return Member(name, judged, {**origin, "models": models})
+    judged, models = read_set(collection, name, shares=True), made_by(collection, name).models
+    if not collection.judgements(name).exists():
+        judged = judged.restricted(judged.grade >= 0)
+    origin = {"prompt": of.prompt, "asked": of.model} if (of := judged.origin) else {}
+    return Member(name, judged, {**origin, "models": list(models)})
 
 
 def models_of(members: Iterable[Member]) -> list[str]:
@@ -219,8 +215,7 @@ class PanelSet:
     @property
     def failures(self) -> Counter[str]:
         """How many pairs failed with each status."""
-        is_judged = self._judged_rows != NONE
-        answers = map(self._answers, np.flatnonzero(~is_judged).tolist())
+        answers = map(self._answers, np.flatnonzero(self._judged_rows == NONE).tolist())
         return Counter(_status(each) for each in answers)
 
     @property
@@ -247,7 +242,11 @@ class PanelSet:
             answers = self._answers(row)
             outcome: Outcome
             if vote == NONE:
-                outcome = _failure(pair, answers, self.fewest)
+                graded = sum(isinstance(answer, int) for answer in answers.values())
+                have = count_of(graded, "member has", "members have")
+                given = (f"{name} {each}" for name, each in answers.items() if type(each) is str)
+                needed = f"{have} a grade, and {self.fewest} are needed: {', '.join(given)}"
+                outcome = Failure(pair, _status(answers), needed)
             else:
                 given = (f"{name} {each}" for name, each in answers.items() if each is not None)
                 reason = f"{self.options.rule} of {', '.join(given)}"
@@ -277,9 +276,7 @@ def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> 
     have a grade is a failure, by the status that most of its members failed with.
     """
     options = options or PanelOptions()
-    names = [member.name for member in members]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise Misuse(f"{twice[0]} is named twice; each member once, please")
+    check_named_once([member.name for member in members])
     fewest = options.needed(len(members))
     votes = votes_of({each.name: each.judged for each in members}, options.scale, fewest)
     joined = joined_pairs([each.judged.states for each in members])
@@ -296,13 +293,6 @@ def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> 
         combine(votes, options.rule, options.seed),
         len(joined.row) - len(rows),
     )
-
-
-def _failure(pair: Pair, answers: Mapping[str, int | str | None], fewest: int) -> Failure:
-    graded = sum(isinstance(grade, int) for grade in answers.values())
-    have = count_of(graded, "member has", "members have")
-    failed = ", ".join(f"{name} {each}" for name, each in answers.items() if isinstance(each, str))
-    return Failure(pair, _status(answers), f"{have} a grade, and {fewest} are needed: {failed}")
 
 
 def _status(answers: Mapping[str, int | str | None]) -> str:

@@ -104,8 +104,8 @@ def independence(
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
     correlation = interval_of(sample, _mean_correlation, bounded=True)
-    by_people, pairs = human is not None, votes.pairs.size
-    return Independence(votes.assessors, by_people, pairs, len(sums), correlation)
+    by_people = human is not None
+    return Independence(votes.assessors, by_people, votes.pairs.size, len(sums), correlation)
 
 
 def _moments(votes: GradeMatrix, group: Integers) -> Floats:
@@ -129,23 +129,18 @@ def _moments(votes: GradeMatrix, group: Integers) -> Floats:
     return np.moveaxis(np.array([[sums(*link, of) for of in groups] for link in links]), 2, 0)
 
 
-def _correlations(sums: Floats) -> Floats:
-    """`(..., links)` correlations within groups, from sums; `nan` where a member does not vary."""
+def _mean_correlation(sums: Floats) -> Floats:
+    """The mean over links of the correlations within groups; `nan` where all are undefined.
+
+    One is undefined where a member does not vary.
+    """
     n, x, y, xx, yy, xy = (sums[..., index] for index in range(6))
     safe = np.maximum(n, 1)
     cross = (xy - x * y / safe).sum(axis=-1)
     spread = (xx - x * x / safe).sum(axis=-1) * (yy - y * y / safe).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(spread > 1e-9, cross / np.sqrt(np.maximum(spread, 1e-12)), np.nan)
-
-
-def _mean_correlation(sums: Floats) -> Floats:
-    """The mean over the links whose correlation is defined; `nan` where none is."""
-    values = _correlations(sums)
-    counted = np.isfinite(values)
-    total = np.where(counted, values, 0.0).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(total / counted.sum(axis=-1))
+        values = np.where(spread > 1e-9, cross / np.sqrt(np.maximum(spread, 1e-12)), np.nan)
+        return np.asarray(np.nansum(values, axis=-1) / np.isfinite(values).sum(axis=-1))
 
 
 # What `panel` gives, and how.

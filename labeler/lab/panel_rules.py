@@ -77,8 +77,7 @@ def combine(votes: GradeMatrix, rule: Rule = "median", seed: int = 0) -> Integer
     """The place in the scale of one grade for each pair, of which each has a grade at least."""
     values, claims = [np.zeros(0, np.int64)], PANEL_RULES[rule]
     for block in votes.blocks():
-        first = sum(map(len, values))
-        values.append(settled(block, claims(block), seed, first))
+        values.append(settled(block, claims(block), seed, sum(map(len, values))))
     return np.concatenate(values)
 
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels, PairWeights, Rules, align
-from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
+from labeler.agreement.compare import Agreement, StatisticOptions, compare_labels, defined
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
 from labeler.agreement.statistics import Statistic, find_statistic
@@ -22,7 +22,7 @@ from labeler.messages import count_of
 from labeler.models.policies.limits import Spending
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Interval, Row, Table, interval_text
+from labeler.report.table import Column, Interval, Table, interval_text
 
 LIMIT_WITHOUT_GRADE = 0.1
 """The share of pairs without a grade above which an assessor ranks behind all others."""
@@ -162,7 +162,7 @@ class Yardstick:
     def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
         """How far a candidate agrees with people."""
         labels = replace(answers.labels, name=name)
-        return agreement_of(self.human, labels, Rules(), self.options, self.weights)
+        return compare_labels(self.human, labels, Rules(), self.options, self.weights)
 
     def worth(self, answers: CandidateAnswers) -> float:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
@@ -326,13 +326,16 @@ class TuneResult(Result):
             Column("tokens a pair", "tokens", format=",.0f"),
             Column("dollars a thousand", "$ / 1,000", format=",.2f", undefined="unknown"),
         ]
-        rows: list[Row] = [
-            [
-                *(s.name, s.queries, s.value, s.beside),
+        rows = [
+            (
+                s.name,
+                s.queries,
+                s.value,
+                s.beside,
                 s.answers.without_grade,
                 s.answers.tokens_a_pair,
                 s.answers.cost_a_thousand,
-            ]
+            )
             for s in self.standings
         ]
         title = (

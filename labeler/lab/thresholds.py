@@ -131,8 +131,7 @@ class CascadePairs:
         human, cheap, strong = self.matrix.values.T
         grades = np.where(sent, strong, cheap)
         of, shape = grades != UNGRADED, (self.queries, len(self.matrix.grades))
-        weight = self.matrix.weights[of]
-        return tables_of(self.query[of], human[of], grades[of], shape, weight)
+        return tables_of(self.query[of], human[of], grades[of], shape, self.matrix.weights[of])
 
     def costs(self, sent: Flags) -> Floats:
         """What the cascade takes, and the strong assessor alone, weighted, `(queries, 2)`."""
@@ -162,8 +161,7 @@ class CascadePairs:
         The cascade sends what the cheap assessor failed on, too.
         """
         everything = np.ones(len(sent), bool)
-        sides = [self.tables(each) for each in (everything, sent | self.failed)]
-        return np.stack(sides, axis=1)
+        return np.stack([self.tables(each) for each in (everything, sent | self.failed)], axis=1)
 
     def loss(self, tables: Floats) -> Floats:
         """The strong assessor's agreement less the cascade's, of the tables of `both`."""
@@ -194,8 +192,7 @@ class CascadePairs:
         of_cheap, strong, cascade = (
             interval_of(Sample(side), self.agreement) for side in (cheap, both[:, 0], both[:, 1])
         )
-        loss = interval_of(Sample(both), self.loss)
-        return CascadeCheck(of_cheap, strong, cascade, loss, saved)
+        return CascadeCheck(of_cheap, strong, cascade, interval_of(Sample(both), self.loss), saved)
 
 
 # How unsure the cheap assessor is of each pair, and the pairs on which a threshold is chosen.
@@ -264,5 +261,4 @@ def evidence_of(
     cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]
     agreement = agreement_of(find_statistic(statistic, scale))
     cascade = CascadePairs(matrix, query, np.stack(cost, axis=1), agreement)
-    without = int(graded.sum()) - pairs.size
-    return CascadeEvidence(sources, cascade, pairs.rows_in(pool), without)
+    return CascadeEvidence(sources, cascade, pairs.rows_in(pool), int(graded.sum()) - pairs.size)

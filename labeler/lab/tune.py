@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from labeler.agreement.align import Rules, scale_of
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import human_grades
-from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
 from labeler.collection.judged_set import set_of_blocks
 from labeler.collection.judgements import blocks_of
@@ -56,7 +55,7 @@ from labeler.options import SEED, Bounds, check_options, given, option
 from labeler.prompt import Prompt
 from labeler.prompt.read import checked_prompt
 from labeler.report.result import Result
-from labeler.report.table import Column, Row, Table
+from labeler.report.table import Column, Table
 
 CHOICE = "How the best is chosen"
 
@@ -85,7 +84,6 @@ class TuneOptions:
         panel=CHOICE,
     )
     seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
-    draws: int | None = None
     concurrency: int | None = option(None, CONCURRENCY)
     retry_failed: bool = option(False, RETRY_FAILED)
     redact: bool = option(False, REDACT)
@@ -162,7 +160,6 @@ class Tuning:
     control: Control
     split: QuerySplit
     by: Yardstick
-    statistic: Statistic
     notes: Sequence[str]
     asked: dict[str, list[Judged]] = field(default_factory=dict)
 
@@ -188,10 +185,9 @@ class Tuning:
             control.note(note)
         words = {query: texts.queries[query].text for query in graded}
         split = split_queries(words, options.held_out, options.seed)
-        intervals = StatisticOptions((options.statistic,), options.draws, options.seed)
-        by = Yardstick(graded, intervals, weights)
-        statistic = by.statistic(scale_of(graded, Rules()))
-        return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
+        by = Yardstick(graded, StatisticOptions((options.statistic,), seed=options.seed), weights)
+        by.statistic(scale_of(graded, Rules()))  # refused before anybody is asked
+        return cls(collection, texts, options, control, split, by, tuple(notes))
 
     async def ask(self, candidates: Sequence[Candidate], pairs: Sequence[Pair]) -> None:
         """Ask candidates about further pairs; `BudgetReached` ends it.
@@ -254,10 +250,8 @@ class TunePlan(Result):
             Column("tokens out at most", "tokens out"),
             Column("cost at most", "dollars", format=",.2f", undefined="unknown"),
         ]
-        rows: list[Row] = []
-        for name, at_most in self.assessors.items():
-            calls = at_most.calls
-            rows.append([name, calls.calls * TRIES, *calls.at_most, calls.at_most_cost])
+        calls = {name: at_most.calls for name, at_most in self.assessors.items()}
+        rows = [(n, of.calls * TRIES, *of.at_most, of.at_most_cost) for n, of in calls.items()]
         return [Table("tuning", columns, rows)]
 
 
@@ -310,13 +304,12 @@ async def _tune(tuning: Tuning) -> TuneResult:
         stopped = reached
     # those of the last round by its ranking, before them who left it earlier
     order = list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
-    by_chosen = tuning.by.on(tuning.split.chosen_by)
     return TuneResult(
         options.human,
         options.statistic,
         tuning.split,
         tuple(rounds),
-        standings(order, tuning.answers, by_chosen) if order else (),
+        standings(order, tuning.answers, tuning.by.on(tuning.split.chosen_by)) if order else (),
         held_out,
         sum(answers.pairs for answers in tuning.answers.values()),
         control.spent.since(earlier),

@@ -295,8 +295,9 @@ def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
     kind = int if default is None else type(default)
     low, high = _RANGES.get(key, (-math.inf, math.inf))
     if type(value) in {int, float} and finite(value, low, high) is None:
-        problem = f"{key} lies between {low:.12g} and {high:.12g}, not at {value!r:.20}"
-        raise Misuse(f"{text:.80}: {problem}")
+        raise Misuse(
+            f"{text:.80}: {key} lies between {low:.12g} and {high:.12g}, not at {value!r:.20}"
+        )
     value = float(value) if kind is float and type(value) is int else value
     if type(value) is not kind:
         raise Misuse(f"{text}: expected {key} to be of type {kind.__name__}, found {value!r:.40}")

@@ -78,10 +78,6 @@ def _show_no_judging(_run: Underway) -> Iterator[OnJudged]:
     yield lambda _judged: None
 
 
-def _say_nothing(_message: str) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Control:
     """What is called while work goes on, and what stops it; the defaults do nothing.
@@ -93,7 +89,7 @@ class Control:
     is what the same work has spent before, which the budget counts too.
     """
 
-    note: Note = _say_nothing
+    note: Note = lambda _message: None
     progress: Progress = no_progress
     judging: Callable[[Underway], AbstractContextManager[OnJudged]] = _show_no_judging
     stop: StopSignal = field(default_factory=StopSignal)
@@ -211,13 +207,13 @@ async def each_done(items: Iterable[T], do: Callable[[T], Awaitable[None]], at_o
     waiting, problems = iter(items), list[Exception]()
 
     async def go_on() -> None:
-        for item in waiting:
-            try:
+        try:
+            for item in waiting:
+                if problems:
+                    return
                 await do(item)
-            except Exception as problem:
-                problems.append(problem)
-            if problems:
-                return
+        except Exception as problem:
+            problems.append(problem)
 
     await asyncio.gather(*(go_on() for _ in range(at_once)))
     if problems:
@@ -388,7 +384,7 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
     else:
         choice = await choose(task, options.declared, options.base_url, rehearsal=options.rehearsal)
         price = choice.price
-        if price and options.deferral.is_for_batch:
+        if price and not options.deferral.is_live:
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")

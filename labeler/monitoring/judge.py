@@ -58,8 +58,10 @@ class JudgeDrift(Result):
     def _alarms(last: DriftCheck) -> Iterator[tuple[str, str]]:
         day, changes = last.run.label, last.changes
         if last.has_drifted:
-            text = f"the assessor has drifted by the control of {day}"
-            yield f"{text}: {last.beside_sessions()}", "judge-drift"
+            yield (
+                f"the assessor has drifted by the control of {day}: {last.beside_sessions()}",
+                "judge-drift",
+            )
         if name := changes.get("name"):
             yield f"{name}, at the control of {day}", "model-name"
         if last.run.before.prompt and "prompt" in changes:

@@ -298,8 +298,7 @@ def _search_of(frame: DataFrame) -> Series[int]:
 
 def _without_bots(frame: DataFrame, tally: RowTally) -> DataFrame:
     """The rows of people; programs say so, or search more often than a person does."""
-    is_client = frame["client"] != 0
-    programs = frame["client"][is_client & (frame["bot"] > 0)]
+    programs = frame["client"][(frame["client"] != 0) & (frame["bot"] > 0)]
     flags = (frame["bot"] > 0) | frame["client"].isin(programs)
     frame = tally.without(frame, flags, "a bot (its user agent)")
     starts = frame[frame["client"] != 0].drop_duplicates("at").sort_values("time", kind="stable")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput
-from labeler.exchange.fields import EventFields, action_of, value_at
-from labeler.exchange.logs import COUNT, parts_of
+from labeler.exchange.fields import action_of, value_at
+from labeler.exchange.logs import COUNT, ColumnNames, parts_of
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
     DELIMITERS,
@@ -82,7 +82,7 @@ class LogSource(NamedTuple):
     blocks: Iterator[RawBlock]
 
 
-def source_of(path: Path, fields: EventFields) -> LogSource:
+def source_of(path: Path, fields: ColumnNames) -> LogSource:
     """The log in a file, of whatever kind its content tells."""
     head = head_of(path)
     shape = shape_of(path, head)
@@ -109,7 +109,7 @@ def source_of(path: Path, fields: EventFields) -> LogSource:
 
 
 def _source_of_rows(
-    path: Path, kind: str, rows: Iterator[_AnyRow], fields: EventFields
+    path: Path, kind: str, rows: Iterator[_AnyRow], fields: ColumnNames
 ) -> LogSource:
     """The log that objects make, each with its line, or what is wrong with that line."""
     first = list(islice(rows, BLOCK))
@@ -128,13 +128,14 @@ def _source_of_rows(
     return LogSource(kind, columns, blocks())
 
 
-def columns_of(path: Path, names: Sequence[str], fields: EventFields) -> dict[str, str]:
+def columns_of(path: Path, names: Sequence[str], fields: ColumnNames) -> dict[str, str]:
     """The column of each part of a row that these columns hold."""
     columns = {what: part.column for what, part in parts_of(path, names, fields).items()}
     counted = column_of(names, COUNT)
     if counted and not {"user", "session", "search"} & columns.keys():
-        problem = f"{counted!r} counts searches; expected a row for each search or event"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(
+            f"{path}: {counted!r} counts searches; expected a row for each search or event"
+        )
     return columns
 
 
@@ -348,6 +349,5 @@ def rows_by_user(path: Path) -> Iterator[Rows]:
     order = np.argsort(rows["group"], kind="stable")
     begins = np.flatnonzero(np.diff(rows["group"][order], prepend=GROUPS))
     cuts = np.unique(np.searchsorted(begins, np.arange(AT_ONCE, len(rows), AT_ONCE)))
-    ends = begins[cuts[cuts < len(begins)]]
-    for places in np.split(order, ends):
+    for places in np.split(order, begins[cuts[cuts < len(begins)]]):
         yield np.asarray(rows[places])

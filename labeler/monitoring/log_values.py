@@ -12,36 +12,37 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from labeler.errors import Misuse
-from labeler.exchange.fields import EventFields
-from labeler.exchange.logs import EVENT_PARTS
+from labeler.exchange.logs import EVENT_PARTS, ColumnNames
 from labeler.options import option
 from labeler.queries.traffic import normalized
 
 LOG = "Log"
 
 
-def columns_named(texts: Iterable[str]) -> EventFields:
+def columns_named(texts: Iterable[str]) -> ColumnNames:
     """The names of columns out of `PART:NAME`; `Misuse` names the parts that have one."""
     names: dict[str, str] = {}
     for text in texts:
         part, _, name = text.partition(":")
         if part not in EVENT_PARTS or not name:
-            problem = f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {text!r}"
-            raise Misuse(problem)
-        names[EVENT_PARTS[part][0]] = name
-    return EventFields(**names)
+            raise Misuse(
+                f"expected PART:NAME, PART one of {', '.join(EVENT_PARTS)}; found {text!r}"
+            )
+        names[part] = name
+    return names
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
     """How a log is read.
 
+    `fields` are names of columns by what they hold, as `{"time": "when"}`.
     `time_zone` is where times without a zone are from, as `UTC`, `Europe/Berlin` or `+02:00`;
     `time_format` is theirs, as `%d.%m.%Y %H:%M`, where it is none of the usual ones.
     """
 
-    fields: EventFields = option(
-        EventFields,
+    fields: ColumnNames = option(
+        dict,
         "A column's name where it is no usual one, as time:when; repeatable.",
         flags="--column",
         metavar="PART:NAME",
@@ -170,8 +171,10 @@ def zone_of(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except Exception as error:  # of a name with odd characters it raises what the system does
-        problem = f"no time zone {name!r:.60}; expected one as UTC, Europe/Berlin or +02:00"
-        raise Misuse(problem, parameter="time_zone") from error
+        raise Misuse(
+            f"no time zone {name!r:.60}; expected one as UTC, Europe/Berlin or +02:00",
+            parameter="time_zone",
+        ) from error
 
 
 class Clock:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import glob
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from labeler import __version__
 from labeler.collection.controls import read_controls
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput, Misuse, check_known
-from labeler.files.paths import Paths, several, true_path
+from labeler.files.paths import Paths, several
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
@@ -25,19 +24,8 @@ from labeler.monitoring.online import online
 from labeler.monitoring.queries import SearchedQueries, searched_queries, searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
-from labeler.report.page import (
-    FindingList,
-    Page,
-    PageBlock,
-    PageSection,
-    Paragraph,
-    TableBlock,
-)
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
-
-MOST_ROWS = 200
-"""A table on the page lists no more rows."""
 
 KINDS: dict[str, str] = {
     "judge-drift": "grades given now are not those that the assessor gave before",
@@ -84,13 +72,6 @@ class Watched:
     def findings(self) -> list[Finding]:
         """What else a reader should know; without data why."""
         return list(self.result.findings) if self.result else [self.basis]
-
-    def section(self) -> PageSection:
-        """What a page says of it."""
-        tables = (table for table in self.result.tables() if table.rows) if self.result else ()
-        first = (TableBlock(replace(each, rows=each.rows[:MOST_ROWS])) for each in tables)
-        findings = FindingList([*self.alarms, *self.findings])
-        return PageSection(self.key.capitalize(), [findings, *first])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,17 +140,10 @@ class Monitoring(Result):
         columns = [Column(name, align="left") for name in ("watch", "says", "of, or why not")]
         return [Table("board", columns, [(w.key, w.state, str(w.basis)) for w in self.watches])]
 
-    def page(self) -> Page:
-        """One page: what is wrong, what each watch says, and its figures."""
-        (board,) = self.tables()
-        blocks: list[PageBlock] = [
-            Paragraph(f"{self.headline.capitalize()}.", lead=True),
-            FindingList(self.alarms),
-            TableBlock(board, caption="What each watch says"),
-            *(each.section() for each in self.watches if each.result),
-        ]
-        when = f"{self.time:%Y-%m-%d %H:%M UTC}, labeler {__version__}"
-        return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
+    def every_table(self) -> list[Table]:
+        """The same, then the figures of each watch."""
+        results = [each.result for each in self.watches if each.result]
+        return [*self.tables(), *(table for each in results for table in each.tables())]
 
 
 @dataclass(frozen=True)

@@ -116,10 +116,9 @@ def _grades(answers: AnswersByRater) -> dict[str, int]:
 def _final(answers: AnswersByRater) -> HumanAnswer:
     """The one answer that stands for all: of a pair that everybody skipped, no grade."""
     grades, rows = list(_grades(answers).values()), list(answers.values())
-    grade = most_given(grades) if grades else None
     return HumanAnswer(
         rows[0].pair,
-        grade,
+        most_given(grades) if grades else None,
         BETWEEN.join(dict.fromkeys(row.assessor or name for name, row in answers.items())),
         max(row.time for row in rows),
         " | ".join(row.comment for row in rows if row.comment),

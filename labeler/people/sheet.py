@@ -266,7 +266,7 @@ def meanings_in(prompt: Prompt | None, scale: Mapping[int, str]) -> dict[int, st
     if prompt is None or prompt.front.has_parts:
         return {}
     lines = [line.strip(" -*") for turn in prompt.turns for line in turn.content.split("\n")]
-    words: dict[int, str] = {}
+    words = {}
     for grade in scale:
         of_grade = re.compile(rf"{grade}\s?[=:]\s?(\S.*)")
         texts = [match[1] for line in lines if (match := of_grade.fullmatch(line))]

@@ -36,7 +36,6 @@ from labeler.evaluation.verdicts import (
     fill_paths,
     grade_layers,
 )
-from labeler.exchange.runs import read_run
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
@@ -44,7 +43,7 @@ from labeler.messages import count_of, dollars
 from labeler.metrics import Scores, parse
 from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, Options, option
-from labeler.pipeline.query_lists import ShownDocument, ShownQuery, ranks_of
+from labeler.pipeline.query_lists import ShownDocument, ShownQuery, first_documents, ranks_of
 from labeler.prompt import checked_prompt
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Result
@@ -53,7 +52,6 @@ from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
 from labeler.stats.families import smallest_p
 from labeler.stats.power import pooled_deviation, queries_needed
-from labeler.trec.files import ranking
 
 System = Any
 """A run in any form, the name of a run of the collection, or a retriever in Python."""
@@ -189,10 +187,7 @@ class ComparedSystems:
     @cached_property
     def all_tops(self) -> dict[str, dict[str, list[str]]]:
         """System to query to the first documents."""
-        return {
-            name: {query: ranking(scores)[: self.depth] for query, scores in _read(run)}
-            for name, run in self.runs.items()
-        }
+        return first_documents(self.runs, self.depth)
 
     @cached_property
     def tops(self) -> dict[str, dict[str, list[str]]]:
@@ -220,10 +215,6 @@ class ComparedSystems:
     def missing(self) -> list[Pair]:
         """The pairs that nobody judged, of all systems together, each once."""
         return list(dict.fromkeys(pair for pairs in self.unjudged.values() for pair in pairs))
-
-
-def _read(run: Any) -> Iterable[tuple[str, Mapping[str, float]]]:
-    return (read_run(run) if isinstance(run, Path) else run).items()
 
 
 def compared_systems(
@@ -266,15 +257,12 @@ def ajudge_missing(
     collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
     prompt = checked_prompt(judging.grading_prompt)
     check_scales(systems.qrels, f"the prompt {prompt.name}", prompt.grades)
-    path = collection.judgements(name)
-    before = [pair for pair, _ in states_of(path)]
-    more = systems.missing if missing is None else missing
-    pairs = list(dict.fromkeys([*before, *more]))
-
-    def of_these(_collection: Collection, texts: Any) -> list[Pair]:
-        return [pair for pair in pairs if texts.has(pair)]
-
-    return judge_set(collection, of_these, replace(judging, name=name), control or Control())
+    before = [pair for pair, _ in states_of(collection.judgements(name))]
+    pairs = list(dict.fromkeys([*before, *(systems.missing if missing is None else missing)]))
+    asked = replace(judging, name=name)
+    return judge_set(
+        collection, lambda _, texts: [*filter(texts.has, pairs)], asked, control or Control()
+    )
 
 
 judge_missing = sync(ajudge_missing)
@@ -428,7 +416,7 @@ class SystemComparison(Result):
         )
 
     def _people(self) -> Iterator[str]:
-        if assessor := self.report.trust.unchecked:
+        if assessor := self.report.grades.unchecked:
             command = f"labeler annotate {self.systems.collection.folder}"
             pairs = count_of(PEOPLE_CHECK, "pair")
             yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
@@ -497,10 +485,9 @@ class SystemComparison(Result):
         """The decision, the figures of `evaluate` for these systems, holes, every difference."""
         figures = self.report.as_json()
         words = "which", "how_sure", "surer", "queries_needed"
-        decision = self.picked(*words, verdict=self.comparison.verdict)
         return self.picked(
             "findings",
-            decision=decision,
+            decision=self.picked(*words, verdict=self.comparison.verdict),
             looks=self.looks,
             systems=list(self.systems.runs),
             holes=self.hole_table(),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from labeler.collection.user_files import Output
 from labeler.evaluation.plot import difference_drawing
-from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.pipeline.compare import SystemComparison
 from labeler.pipeline.query_lists import (
@@ -35,6 +33,7 @@ from labeler.report.page import (
     Paragraph,
     TableBlock,
 )
+from labeler.report.private import Private
 from labeler.report.table import number_text
 
 MOST_BYTES = 5_000_000
@@ -63,6 +62,11 @@ class _DecisionPage:
     result: SystemComparison
 
     @cached_property
+    def private(self) -> Private:
+        """Hides the folders that the collection lies in."""
+        return Private(self.result.systems.collection.folder)
+
+    @cached_property
     def lists(self) -> QueryLists:
         """The rows of queries, with the documents that are shown and the reasons for their grades.
 
@@ -86,7 +90,7 @@ class _DecisionPage:
             self._section(f"{outcome} of {result.names[1]}", queries, lists)
             for outcome, queries in rows.items()
         ]
-        lines = [Paragraph(self._plain(text), lead=True) for text in result.sentences]
+        lines = [Paragraph(self.private(text), lead=True) for text in result.sentences]
         chart = Chart(difference_drawing(result.report, "The difference, with its 95 % interval"))
         tables = [TableBlock(table) for table in result.tables()]
         blocks = [
@@ -100,13 +104,6 @@ class _DecisionPage:
         queries = count_of(len(result.queries), "query", "queries")
         below = f"{result.measure} over {queries}, by {result.report.grades.giver}"
         return Page(title, blocks, below, filters=True)
-
-    def _plain(self, text: str) -> str:
-        """A text without the folders that the collection lies in."""
-        folder = self.result.systems.collection.folder
-        for spelling in {os.fspath(folder), os.path.abspath(folder)} - {"."}:
-            text = text.replace(spelling, true_path(folder).name)
-        return text
 
     @property
     def _columns(self) -> list[str]:
@@ -133,7 +130,7 @@ class _DecisionPage:
 
     def _behind(self) -> Iterator[PageBlock]:
         findings = [
-            Finding(self._plain(finding.without_advice().text), level=finding.level)
+            Finding(self.private(finding.without_advice().text), level=finding.level)
             for finding in merged(self.result.findings)
         ]
         if findings:

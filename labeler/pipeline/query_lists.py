@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from labeler.collection.corpus import distinct_documents
 from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
+from labeler.exchange.runs import read_run
 from labeler.report.neutral import flat
 from labeler.report.page import (
     Disclosure,
@@ -22,6 +24,7 @@ from labeler.report.page import (
     RankedItem,
     SideBySide,
 )
+from labeler.trec.files import ranking
 from labeler.trec.pairs import NONE, PairColumns
 
 SYSTEMS_NAMED = 4
@@ -99,6 +102,20 @@ class ShownQuery:
         """A single value of the query's metadata as text; empty where it has none."""
         value = self.query.metadata.get(name)
         return str(value) if isinstance(value, str | int | float) else ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What it is told apart by, of `FACTS`."""
+        return {name: fact for name in FACTS if (fact := self.fact(name))}
+
+
+def first_documents(runs: Mapping[str, Any], depth: int) -> dict[str, dict[str, list[str]]]:
+    """System to query to the first documents, of runs or their files, one in memory at a time."""
+    tops = {}
+    for name, run in runs.items():
+        rows = (read_run(run) if isinstance(run, Path) else run).items()
+        tops[name] = {query: ranking(scores)[:depth] for query, scores in rows}
+    return tops
 
 
 def fact_choices(queries: Iterable[ShownQuery]) -> dict[str, list[str]]:
@@ -197,8 +214,7 @@ class QueryLists:
     def row(self, query: ShownQuery, figures: Sequence[str], *, size: float) -> Disclosure:
         """A row: the query's id and text, and figures beside it; systems differ by `size`."""
         words = cut_text(f"{query.query.id} {flat(query.query.text)}", 160)
-        facts = {name: fact for name in FACTS if (fact := query.fact(name))}
-        facts["size"] = f"{size:.4f}"
+        facts = {**query.facts, "size": f"{size:.4f}"}
         return Disclosure(words, [*self._opened(query)], figures, facts=facts)
 
     def _opened(self, query: ShownQuery) -> Iterator[PageBlock]:
@@ -206,8 +222,8 @@ class QueryLists:
         for name in TOPIC:
             if value := query.fact(name).strip():
                 yield Paragraph(cut_text(value, 600))
-        if facts := [f"{name}: {fact}" for name in FACTS if (fact := query.fact(name))]:
-            yield Paragraph(" · ".join(facts))
+        if facts := query.facts:
+            yield Paragraph(" · ".join(f"{name}: {fact}" for name, fact in facts.items()))
         if query.documents:
             yield SideBySide(self._lists(query))
         else:
@@ -218,16 +234,14 @@ class QueryLists:
     def _lists(self, query: ShownQuery) -> dict[str, list[RankedItem]]:
         """A list for each system; one of all together where these are too many, or none."""
         most = self.lengths.documents
-        if not 0 < len(self.systems) <= SYSTEMS_NAMED:
-            many = len(self.systems)
+        many, seen = len(self.systems), set[str]()
+        if not 0 < many <= SYSTEMS_NAMED:
             title = f"{many} systems together" if many else "Highest grades"
             return {title: [self._item(query, d, "") for d in query.documents[:most]]}
-        lists: dict[str, list[RankedItem]] = {}
-        seen: set[str] = set()
+        lists = dict[str, list[RankedItem]]()
         for name in self.systems:
-            own = sorted(
-                (d for d in query.documents if name in d.ranks), key=lambda d: d.ranks[name]
-            )
+            own = [document for document in query.documents if name in document.ranks]
+            own.sort(key=lambda d: d.ranks[name])
             lists[name] = [self._item(query, d, name, again=d.id in seen) for d in own[:most]]
             seen |= {document.id for document in own}
         return lists

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
@@ -39,6 +39,7 @@ ENOUGH_JUDGED = 0.9
 """The share of a round that must have grades before it says whether another one pays."""
 
 EXPANDING = "Round after round"
+_rule = partial(option, panel=EXPANDING, rare=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +51,10 @@ class Expansion(Options):
     same judgements. `rel` is the lowest grade that counts as relevant.
     """
 
-    neighbors: int = option(
-        5, "Neighbors of each, by BM25 and by vectors.", COUNT, panel=EXPANDING, rare=True
-    )
-    until: float = option(
-        0.05,
-        "Stop where a round brought less of all relevant documents.",
-        SHARE,
-        panel=EXPANDING,
-        rare=True,
-    )
-    rel: int = option(
-        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=EXPANDING, rare=True
-    )
-    max_rounds: int = option(10, "The most rounds.", COUNT, panel=EXPANDING, rare=True)
+    neighbors: int = _rule(5, "Neighbors of each, by BM25 and by vectors.", COUNT)
+    until: float = _rule(0.05, "Stop where a round brought less of all relevant documents.", SHARE)
+    rel: int = _rule(1, "The lowest grade that counts as relevant.", TOP_GRADE)
+    max_rounds: int = _rule(10, "The most rounds.", COUNT)
 
 
 @dataclass(frozen=True)
@@ -82,12 +73,12 @@ class RoundFound:
     @classmethod
     def of(cls, pool: Pool, grades: Qrels, number: int, rel: int) -> RoundFound:
         """A round of a pool; number 0 is no round, but what was in the pool before."""
-        of_round = pool.keep(pool.rounds == number).pairs
-        judged = [pair for pair in of_round if pair.grade_in(grades) is not None]
-        relevant = sum((pair.grade_in(grades) or 0) >= rel for pair in judged)
-        so_far = pool.keep(pool.rounds <= number).pairs
-        total = sum((pair.grade_in(grades) or 0) >= rel for pair in so_far)
-        return cls(number, len(of_round), len(judged), relevant, total)
+        of_round, so_far = (
+            [pair.grade_in(grades) for pair in pool.keep(rows).pairs]
+            for rows in (pool.rounds == number, pool.rounds <= number)
+        )
+        relevant, total = (sum((g or 0) >= rel for g in each) for each in (of_round, so_far))
+        return cls(number, len(of_round), len(of_round) - of_round.count(None), relevant, total)
 
     @shown
     def share(self) -> float:
@@ -118,7 +109,7 @@ class ExpandedJudging(Result):
     def sentences(self) -> list[str]:
         """What each round brought, what all did together, and why they ended."""
         pairs, relevant = sum(r.pairs for r in self.rounds), sum(r.relevant for r in self.rounds)
-        brought = f"{count_of(relevant, 'relevant document')}"
+        brought = count_of(relevant, "relevant document")
         rounds = count_of(len(self.rounds), "round")
         whole = f"{rounds} brought {brought} in {count_of(pairs, 'pair')}; {self.ended}"
         return [*map(str, self.rounds), whole]
@@ -178,11 +169,15 @@ def _ended(judged: JudgeResult, growth: _Growth) -> str:
     if not last.relevant_in_pool:
         return f"stopped, as no document of the pool has a grade of {how.rel} or more"
     if last.judged < ENOUGH_JUDGED * last.pairs and last.round:
-        of = f"{last.judged:,} of the {count_of(last.pairs, 'pair')}"
-        return f"stopped, as only {of} of round {last.round} have a grade"
+        return (
+            f"stopped, as only {last.judged:,} of the {count_of(last.pairs, 'pair')} of round "
+            f"{last.round} have a grade"
+        )
     if last.round and growth.is_own(last.round) and last.share < how.until:
-        share = f"{last.share:.1%} of all relevant documents, less than {how.until:.1%}"
-        return f"stopped, as round {last.round} brought {share}"
+        return (
+            f"stopped, as round {last.round} brought "
+            f"{last.share:.1%} of all relevant documents, less than {how.until:.1%}"
+        )
     if sum(map(growth.is_own, range(1, last.round + 1))) >= how.max_rounds:
         rounds = count_of(how.max_rounds, "round")
         return f"stopped after round {last.round}, as at most {rounds} may be"
@@ -219,13 +214,13 @@ class _Growth:
     def grow(self, encoding: Encoding, control: Control) -> int:
         """Add the neighbors of all relevant documents as a round; how many pairs are new."""
         collection = self.collection
-        searched = _searched(collection, control)
+        searched = searched_corpus(collection, control.progress)
         grades = read_qrels(collection.qrels(self.name))
         pool = read_pool(collection.pool)
         seeds = [p for p in pool.pairs if (p.grade_in(grades) or 0) >= self.expansion.rel]
         near = self._neighbors(searched, seeds, encoding, control)
         with locked(collection, control.note):
-            if _searched(collection, control).sha256 != searched.sha256:
+            if searched_corpus(collection, control.progress).sha256 != searched.sha256:
                 raise BadInput(f"{collection.corpus}: changed meanwhile; run the command again")
             pool = read_pool(collection.pool)
             number = 1 + int(pool.rounds.max(initial=0))
@@ -259,12 +254,9 @@ class _Growth:
         documents = documents_of(self.collection.corpus, {pair.doc_id for pair in seeds})
         for query_id, doc_id in seeds:
             if doc_id not in documents:
-                problem = f"the pair {query_id} {doc_id} is of a document that the corpus lacks"
-                raise BadInput(f"{self.collection.pool}: {problem}")
+                raise BadInput(
+                    f"{self.collection.pool}: "
+                    f"the pair {query_id} {doc_id} is of a document that the corpus lacks"
+                )
         most = self.expansion.neighbors
         return neighbors(searched, documents.values(), most, encoder, control.progress)
-
-
-def _searched(collection: Collection, control: Control) -> Searched:
-    with control.progress("reading the corpus") as advance:
-        return searched_corpus(collection, advance)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler import __version__
 from labeler.collection.card import card_section, making, read_card, update_card, update_card_entry
@@ -80,8 +81,11 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
     shown = str(path or "qrels")
     if path and (holder := whose(path)) in OF_MODELS:  # which would count as people's from then on
         grades = "a model's grades" if holder == "model" else "grades of people and of a model"
-        problem = f"{shown} holds {grades}, and what is imported counts as people's"
-        raise Misuse(f"{problem}; relabel and diff compare sets as they are", parameter="source")
+        raise Misuse(
+            f"{shown} holds {grades}, and what is imported counts as people's; relabel and diff "
+            "compare sets as they are",
+            parameter="source",
+        )
     with rereadable():
         own = own_qrels(opened, read_own_qrels(source, warn, opened, grade_map, scale), shown)
         for line in own.warnings(shown):
@@ -90,8 +94,10 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
             if not (path and path_of_qrels.exists() and path.samefile(path_of_qrels)):
                 for other in (opened.judgements(name), people_path(opened.folder, name)):
                     if other.exists():
-                        problem = f"{other} holds judgements of that name; give another name"
-                        raise Misuse(problem, parameter="name")
+                        raise Misuse(
+                            f"{other} holds judgements of that name; give another name",
+                            parameter="name",
+                        )
                 with making(opened, [path_of_qrels], force=force):
                     write_qrels(path_of_qrels, own.qrels)
                 counts = {"pairs": own.pairs, "queries": len(own.qrels), "left_out": own.left_out}
@@ -123,8 +129,7 @@ def read_own_qrels(
 _SHARD = re.compile(r"-\d+-of-\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportSettings:
+class ImportSettings(NamedTuple):
     """The name of the qrels, and what their ratings mean; with `force` others' are replaced."""
 
     name: str = "human"
@@ -176,9 +181,9 @@ def import_plan(
     into = collection if isinstance(collection, Collection) else Collection(Path(collection))
     with opened(Path(source)) as inside:
         plan = plan_of(inside)
+        shown = plan.of(Path(source), inside)
         if plan.refused or not plan.taken:
-            problem = next(iter(plan.refused), f"{source}: nothing in it to take")
-            raise BadInput(problem.replace(str(inside), str(source)))
+            raise BadInput(next(iter(shown.refused), f"{source}: nothing in it to take"))
         texts, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
         is_free = how.force or not into.corpus.exists()
         if texts and is_free and into.corpus not in map(Path, texts):
@@ -205,7 +210,6 @@ def import_plan(
         with locked(into, watch.note):
             update_card(into, "ingest", {**card_section(read_card(into), "ingest"), **here})
     not_taken = tuple(name.replace(str(inside), str(source)) for name in left)
-    shown = plan.of(Path(source), inside)
     return Imported(shown, into.folder, documents, queries, qrels, not_taken)
 
 
@@ -227,13 +231,12 @@ def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note
 def _grades(
     files: Sequence[Path], into: Collection, how: ImportSettings, note: Note
 ) -> ImportedQrels:
-    meaning = {"grade_map": how.grade_map, "scale": how.scale}
     if len(files) == 1:
-        return import_qrels(files[0], into, name=how.name, warn=note, force=how.force, **meaning)
+        return import_qrels(files[0], into, warn=note, **how._asdict())
     rows = [
         (query, document, grade)
         for path in files
-        for query, grades in read_own_qrels(path, note, into, **meaning).items()
+        for query, grades in read_own_qrels(path, note, into, how.grade_map, how.scale).items()
         for document, grade in grades.items()
     ]
     return import_qrels(rows, into, name=how.name, warn=note, force=how.force)

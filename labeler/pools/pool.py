@@ -126,9 +126,10 @@ def _check_documents(path: Path, run: PairColumns[float], depth: int, corpus: Pa
     if not unknown:
         return
     some = _some(document.id for document in distinct_documents(corpus))
-    problem = f"the document {min(unknown)!r} is not in {corpus}, whose ids are as {some}"
-    missing = f"{len(unknown):,} of the {len(pooled):,} documents to pool are missing"
-    raise BadInput(f"{path}: {problem}; {missing}")
+    raise BadInput(
+        f"{path}: the document {min(unknown)!r} is not in {corpus}, whose ids are as {some}; "
+        f"{len(unknown):,} of the {len(pooled):,} documents to pool are missing"
+    )
 
 
 def _some(ids: Iterable[str]) -> str:
@@ -157,8 +158,7 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
         source = np.searchsorted(kinds, source).astype(np.int32)
         finders = [finders[kind // 2] + (name,) * (kind % 2) for kind in kinds.tolist()]
     pairs = Pairs(joined.queries, joined.documents, joined.query, joined.document)
-    sources = [PoolSource(names, (), None) for names in finders]
-    return Pool(pairs, best, source, sources)
+    return Pool(pairs, best, source, [PoolSource(names, (), None) for names in finders])
 
 
 def _add_pairs(
@@ -372,11 +372,10 @@ def _retrieved(
     is_there = collection.run("dense").exists() and isinstance(pooled, str)
     if is_there and encoder and pooled != encoder.id:
         control.note(
-            f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs stay"
-            " in the pool. To compare encoders, retrieve a run of its own with each"
+            f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs "
+            "stay in the pool. To compare encoders, retrieve a run of its own with each"
         )
-    with control.progress("reading the corpus") as advance:
-        searched = searched_corpus(collection, advance, bm25=sources.bm25)
+    searched = searched_corpus(collection, control.progress, bm25=sources.bm25)
     note_analyzer(searched.bm25, sources.bm25, control.note)
     built_in = retrieve(searched, queries, control.progress, encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:

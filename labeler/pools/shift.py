@@ -114,8 +114,10 @@ def shift(
         raise Misuse(f"{problem}; both have: {listed}", parameter="qrels")
     runs = sorted(set(before.run_names()) & set(now.run_names()))
     if not runs:
-        problem = f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
-        raise BadInput(f"{before.folder}: {problem}")
+        raise BadInput(
+            f"{before.folder}: "
+            f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
+        )
     matches = match_passages(corpus_on_demand(before.corpus), corpus_on_demand(now.corpus))
     old_qrels, new_qrels = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
     queries = sorted(old_qrels.keys() & new_qrels.keys())
@@ -126,10 +128,10 @@ def shift(
     for run in runs:
         earlier, later = read_run(before.run(run)), read_run(now.run(run))
         between = translated(earlier, matches)
-        scored = [_scores(g, r, measure) for g, r in ((old, earlier), (new, between), (new, later))]
-        first, second, third = scored
-        labels, retrieval = _mean(second - first), _mean(third - second)
-        shifts.append(RunShift(run, float(first.mean()), labels, retrieval, float(third.mean())))
+        rankings = ((old, earlier), (new, between), (new, later))
+        first, second, third = (_scores(grades, ranked, measure) for grades, ranked in rankings)
+        through = (_mean(second - first), _mean(third - second))
+        shifts.append(RunShift(run, float(first.mean()), *through, float(third.mean())))
         for query, both in product(queries, (between, later)):
             top = ranking(both.get(query, {}))[:10]
             tops, judged = tops + len(top), judged + len(new[query].keys() & top)
@@ -143,14 +145,14 @@ def shift(
 def _state(collection: Collection, number: int) -> Collection:
     earlier = states(collection)
     if not earlier:
-        problem = "has no earlier state; `update` and `rechunk` keep one"
-        raise Misuse(f"{collection.folder} {problem}")
+        raise Misuse(f"{collection.folder} has no earlier state; `update` and `rechunk` keep one")
     if not number:
         return Collection(earlier[-1])
     numbered = {int(path.name): path for path in earlier}
     if number not in numbered:
-        problem = f"no state {number}; there are {', '.join(map(str, numbered))}"
-        raise Misuse(problem, parameter="state")
+        raise Misuse(
+            f"no state {number}; there are {', '.join(map(str, numbered))}", parameter="state"
+        )
     return Collection(numbered[number])
 
 

@@ -378,11 +378,12 @@ def _of_lists(source: Source, grades: Sequence[int]) -> Iterator[PromptProblem]:
     is_certain = min(listed) == grades[0]
     for grade, line in listed.items():
         if grade not in grades:
-            problem = (
+            yield PromptProblem(
+                line,
                 f"the template lists the grade {grade}, which [scale] lacks; "
-                f'add {grade} = "…" to [scale], or leave the line out'
+                f'add {grade} = "…" to [scale], or leave the line out',
+                "error" if is_certain else "warning",
             )
-            yield PromptProblem(line, problem, "error" if is_certain else "warning")
     for grade in grades:
         if is_certain and grade not in listed:
             yield warning(
@@ -438,8 +439,7 @@ def _ranges(source: Source, ends: tuple[int, int]) -> Iterator[_Range]:
                     continue
                 before = line[max(0, words.start() - BEFORE) : words.start()]
                 around = _SENTENCE.split(before)[-1] + line[words.end() : words.end() + AFTER]
-                is_of_grades = _OF_GRADES.search(around) is not None
-                yield _Range(number, words[0], (low, high), is_of_grades)
+                yield _Range(number, words[0], (low, high), _OF_GRADES.search(around) is not None)
 
 
 # The form of a reply.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -266,7 +266,7 @@ async def _generate(
             generated = await generate_queries(
                 choice.passages, writer, options.queries, session.at_once, advance
             )
-        is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
+        spent = control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             written = keep_generated(opened, generated, writer, force=options.force)
@@ -277,7 +277,7 @@ async def _generate(
         len(written),
         max(0, options.queries - len(generated.queries)),
         spent,
-        is_priced,
+        session.selection.price is not None,
         generated.reasons,
         generated.has_failed,
         generated.stopped,
@@ -360,9 +360,10 @@ def generated_before(collection: Collection, writer: Writer) -> list[Query]:
     generated = [q for q in _queries_in(collection.queries) if _is_generated(q)]
     for query in generated:
         kind = str(query.metadata.get("kind") or "")
-        origin = writer.origin_of(kind) if kind in writer.shares or not kind else writer.origin
-        compared = origin if kind in writer.shares or not writer.mix else {**origin, "prompt": None}
-        for what, new in compared.items():
+        origin = writer.origin_of(kind)
+        if writer.mix and kind not in writer.shares:
+            origin["prompt"] = None
+        for what, new in origin.items():
             earlier = query.metadata.get(what, new)
             if new is not None and earlier != new:
                 raise Misuse(
@@ -404,7 +405,7 @@ def keep_generated(
     write_queries(collection.queries, [*old, *written])
     if fresh or generated.rejected or not collection.rejected.exists():
         with making(collection, [collection.rejected], force=force):
-            write_rows(collection.rejected, map(asdict, generated.rejected))
+            write_rows(collection.rejected, (each._asdict() for each in generated.rejected))
     entry = {
         **writer.origin,
         "samples": writer.samples,

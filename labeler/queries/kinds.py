@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from collections import Counter
@@ -11,10 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean, median
+from typing import NamedTuple
 
 from labeler.data import Document
 from labeler.errors import Misuse, check_known
 from labeler.exchange.queries import read_query_list
+from labeler.exchange.ratings import number_of
 from labeler.options import option
 from labeler.queries.filter import words
 
@@ -22,8 +23,7 @@ Mix = Mapping[str, float]
 """The share of each kind; shares sum to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryKind:
+class QueryKind(NamedTuple):
     """A kind of queries, by the name of the shipped prompt that writes it.
 
     `passages` is how many passages a query of it is written about, `max_words` how long it may be.
@@ -65,15 +65,13 @@ def parse_mix(text: str) -> Mix:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, share = (piece.strip() for piece in part.partition("="))
         check_known("kind of queries", name, KINDS, "mix")
-        try:
-            shares[name] = float(share)
-        except ValueError:
-            shares[name] = math.nan
-        if not 0 <= shares[name] <= 1e6:
+        number = number_of(share)
+        if number is None or not 0 <= number <= 1e6:
             raise Misuse(
                 f"expected a share of {name!r} from 0 up, as {name}=.3, found {share!r:.40}",
                 parameter="mix",
             )
+        shares[name] = number
     total = sum(shares.values())
     if not total:
         raise Misuse("expected shares, as keyword=.5,question=.5", parameter="mix")
@@ -187,9 +185,9 @@ class Style:
 
     def length(self, document: Document, kind: str, seed: int) -> int | None:
         """How many words a query about a passage should have: as many as a real one of its kind."""
-        if not self.like:
-            return None
         models = self._like_by_kind.get(kind) or self.like
+        if not models:
+            return None
         return max(1, len(words(_chance(seed, document, "length").choice(models))))
 
     def values(self, document: Document, kind: str, seed: int) -> dict[str, str]:

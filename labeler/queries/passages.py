@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
 from pathlib import PurePosixPath
@@ -52,12 +52,11 @@ def number_of(*parts: object) -> int:
 # Which passages are asked about, and in which order: spread over folders and files.
 
 
-@dataclass(frozen=True, slots=True)
-class PassageChoice:
+class PassageChoice(NamedTuple):
     """The passages to ask about, in order, and why the others are set aside, by id."""
 
     passages: list[Document]
-    set_aside: Mapping[str, str] = field(default_factory=dict)
+    set_aside: Mapping[str, str]
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -189,8 +188,11 @@ class PassageList(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, and a row for each passage."""
-        passages, aside = len(self.choice.passages), self.choice.reasons
-        return self.picked(passages=passages, set_aside=aside, list=self.tables()[0])
+        return self.picked(
+            passages=len(self.choice.passages),
+            set_aside=self.choice.reasons,
+            list=self.tables()[0],
+        )
 
 
 def list_passages(

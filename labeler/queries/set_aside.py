@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from labeler.data import Document
 from labeler.errors import check_known
@@ -56,8 +57,7 @@ class PassageRules(Options):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
+class _Passage(NamedTuple):
     """A document with the parts that rules look at: its path, its prose and its code by lines."""
 
     document: Document

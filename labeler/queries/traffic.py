@@ -227,24 +227,23 @@ def _weighted(
     forms: Mapping[str, Counter[str]],
 ) -> list[Query]:
     """The drawn queries, the most frequent first, each with the share of searches it stands for."""
+    stratum = {key: name for name, keys in drawn.items() for key in keys}
     stands_for = {
-        key: (name, counts[key] * len(strata[name]) / len(keys))
-        for name, keys in drawn.items()
-        for key in keys
+        key: counts[key] * len(strata[name]) / len(drawn[name]) for key, name in stratum.items()
     }
-    total = sum(searches for _, searches in stands_for.values())
-    ordered = sorted(stands_for, key=lambda key: (-counts[key], key))
+    total = sum(stands_for.values())
+    ordered = sorted(stratum.items(), key=lambda each: (-counts[each[0]], each[0]))
     return [
         Query(
             f"t{number}",
             max(forms[key], key=lambda form: (forms[key][form], form)),
             {
                 "origin": "real",
-                "stratum": stands_for[key][0],
+                "stratum": name,
                 "searches": counts[key],
-                "chance": len(drawn[stands_for[key][0]]) / len(strata[stands_for[key][0]]),
-                "weight": stands_for[key][1] / total,
+                "chance": len(drawn[name]) / len(strata[name]),
+                "weight": stands_for[key] / total,
             },
         )
-        for number, key in enumerate(ordered, start=1)
+        for number, (key, name) in enumerate(ordered, start=1)
     ]

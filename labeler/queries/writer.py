@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
@@ -45,8 +45,7 @@ class CorpusSearch:
     @classmethod
     def of(cls, collection: Collection, progress: Progress = no_progress) -> CorpusSearch:
         """BM25 over a collection's corpus, whose texts stay in its file."""
-        with progress("reading the corpus") as advance:
-            searched = searched_corpus(collection, advance)
+        searched = searched_corpus(collection, progress)
         return cls(Bm25Index.of(searched, progress), corpus_on_demand(collection.corpus))
 
     def neighbour(self, document: Document) -> Document | None:
@@ -167,8 +166,7 @@ _NOTHING = {NO_COMPLETION: "no completion", NO_TEXT: "no text"}
 """Endings of replies that hold nothing, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """A candidate that was dropped, and why; `kind` is that of the query it was to be."""
 
     doc_id: str
@@ -177,8 +175,7 @@ class Rejected:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PassageTurn:
+class PassageTurn(NamedTuple):
     """A passage whose turn it is to be asked about, the kind of query, and a second passage."""
 
     document: Document
@@ -281,8 +278,13 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
     """Why a text is no query of a kind about some passages."""
     examples = [m.content for m in writer.prompt_of(turn.kind).turns if m.role == "assistant"]
     has_one_word = writer.style.length(turn.document, turn.kind, writer.seed) == 1
-    letters, most = 1 if has_one_word else MIN_LETTERS, writer.max_words(turn.kind)
-    reason = reason_to_reject(text, turn.text, examples, max_words=most, min_letters=letters)
+    reason = reason_to_reject(
+        text,
+        turn.text,
+        examples,
+        max_words=writer.max_words(turn.kind),
+        min_letters=1 if has_one_word else MIN_LETTERS,
+    )
     expected, language = expected_language(turn.document, writer), language_of(text)
     if not reason and expected and language and language != expected:
         reason = f"wrong language: {language}, not {expected}"

@@ -142,8 +142,10 @@ def intervals(
     Where the axis has a reference, a value whose interval holds it has a hollow dot: it cannot be
     told from the reference.
     """
-    height, parts = _draw(rows, axis)
-    return Drawing(title, _of_values(rows, axis), _table(title, rows, axis), height, parts)
+    ends = axis.format if any(row.low is not None for row in rows) else ""
+    columns = [Column("name", title=" ", align="left"), replace(axis.column(), ends=ends)]
+    table = Table(title, columns, [(row.name, Interval(*row[1:])) for row in rows])
+    return Drawing(title, _of_values(rows, axis), table, *_draw(rows, axis))
 
 
 def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
@@ -156,7 +158,7 @@ def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
     start, end = max(names + 14, _MARGIN), WIDTH - max(numbers + 14, _MARGIN)
     made = scale(axis, reach, start, end)
     y = top = 8.0
-    drawn: list[str] = []
+    drawn = []
     if any(is_unclear(row, axis) for row in rows):
         y = top = 32.0
         unclear = f"the interval holds {axis.text(axis.reference)}"
@@ -190,12 +192,6 @@ def is_unclear(row: NamedValue, axis: Axis) -> bool:
     if axis.reference is None or row.low is None or row.high is None:
         return False
     return row.low <= axis.reference <= row.high
-
-
-def _table(title: str, rows: Sequence[NamedValue], axis: Axis) -> Table:
-    ends = axis.format if any(row.low is not None for row in rows) else ""
-    columns = [Column("name", title=" ", align="left"), replace(axis.column(), ends=ends)]
-    return Table(title, columns, [(row.name, Interval(*row[1:])) for row in rows])
 
 
 def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:

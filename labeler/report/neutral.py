@@ -96,11 +96,10 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")  # json itself escapes the control char
 
 def json_text(value: object, indent: int | None = None) -> str:
     """A value as JSON that reads back exactly, with no control or format character in it."""
-    return _NOT_ASCII.sub(_json_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
-
-
-def _json_escaped(match: re.Match[str]) -> str:
-    return json.dumps(match[0])[1:-1] if drives_terminals(match[0]) else match[0]
+    return _NOT_ASCII.sub(
+        lambda match: json.dumps(match[0])[1:-1] if drives_terminals(match[0]) else match[0],
+        json.dumps(value, ensure_ascii=False, indent=indent),
+    )
 
 
 _MARKDOWN = re.compile(

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from labeler.errors import Misconfigured, Misuse, check_known
 from labeler.files.archives import write_workbook
@@ -43,7 +44,10 @@ _PIECES = re.compile(r"\[[^\]]*\]|\S+")
 def text_table(table: Table, width: int | None = None) -> str:
     """The table as lines of at most `width` terminal columns; of any width where that is `None`."""
     columns, titles = table.shown, table.titles
-    rows = [_cut_words(columns, row) for row in table.texts()]
+    rows = [
+        [cut(text, c.widest) if c.widest else text for c, text in zip(columns, row, strict=True)]
+        for row in table.texts()
+    ]
     cells = list(zip(titles, *rows, strict=True))
     natural = [max(map(width_of, column)) for column in cells]
     room = _total(natural) if width is None else width
@@ -57,7 +61,9 @@ def text_table(table: Table, width: int | None = None) -> str:
         widths = _narrowed(own, [natural[i] for i in group], [least[i] for i in group], room)
         lines = ([row[i] for i in group] for row in [titles, *rows])
         blocks.append("".join(_folded(own, line, widths) for line in lines))
-    return _around(table, "\n".join(blocks), width)
+    around = (wrapped(printable(text), width) for text in (table.title, table.note))
+    above, below = (f"{text}\n" if text else "" for text in around)
+    return "".join([above, "\n".join(blocks), below])
 
 
 def _least(column: Column, cells: Sequence[str], natural: int) -> int:
@@ -74,19 +80,6 @@ def wrapped(text: str, width: int | None, indent: str = "") -> str:
     return "\n".join(
         f"\n{indent}".join(fold(line.split(" "), width - len(indent))) for line in text.split("\n")
     )
-
-
-def _around(table: Table, body: str, width: int | None) -> str:
-    above = f"{wrapped(printable(table.title), width)}\n" if table.title else ""
-    below = f"{wrapped(printable(table.note), width)}\n" if table.note else ""
-    return f"{above}{body}{below}"
-
-
-def _cut_words(columns: Sequence[Column], row: Sequence[str]) -> list[str]:
-    return [
-        cut(text, column.widest) if column.widest else text
-        for column, text in zip(columns, row, strict=True)
-    ]
 
 
 def _naming(rows: Sequence[Sequence[str]]) -> int:
@@ -142,9 +135,14 @@ def _folded(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[in
         else fold(_PIECES.findall(text), width)
         for index, (column, text, width) in enumerate(zip(columns, cells, widths, strict=True))
     ]
-    height = max(map(len, parts))
-    lines = [[part[i] if i < len(part) else "" for part in parts] for i in range(height)]
-    return "".join(f"{_line(columns, line, widths)}\n" for line in lines)
+    lines = ""
+    for cells_of_line in zip_longest(*parts, fillvalue=""):
+        padded = []
+        for column, cell, width in zip(columns, cells_of_line, widths, strict=True):
+            blank = " " * (width - width_of(cell))
+            padded.append(cell + blank if column.align == "left" else blank + cell)
+        lines += f"{GAP.join(padded).rstrip()}\n"
+    return lines
 
 
 def fold(
@@ -158,14 +156,6 @@ def fold(
         else:
             lines.append(piece)
     return lines
-
-
-def _line(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = []
-    for column, cell, width in zip(columns, cells, widths, strict=True):
-        blank = " " * (width - width_of(cell))
-        padded.append(cell + blank if column.align == "left" else blank + cell)
-    return GAP.join(padded).rstrip()
 
 
 @dataclass(frozen=True)

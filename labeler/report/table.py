@@ -281,11 +281,10 @@ def declared_columns(of: type) -> Mapping[str, Column]:
     for name, value in vars(of).items():
         if type(value) is shown:
             hints[name] = get_type_hints(value.fget, include_extras=True)["return"]
-    columns = {name: _column(hint) for name, hint in hints.items()}
     return {
         name: replace(column, name=column.name or name.replace("_", " "))
-        for name, column in columns.items()
-        if column is not None
+        for name, hint in hints.items()
+        if (column := _column(hint))
     }
 
 

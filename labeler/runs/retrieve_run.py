@@ -265,11 +265,9 @@ def built_in_run(
     if built_in.engine == "dense":  # before the lock is taken: a server is asked
         if not built_in.encoding.is_possible:
             raise Misconfigured(DENSE_EXTRA)
-        texts = texts_to_encode(opened)
-        encoder = built_in.encoding.ready(opened.vectors, texts, control=watch)
+        encoder = built_in.encoding.ready(opened.vectors, texts_to_encode(opened), control=watch)
     with locked(opened, watch.note):
-        with watch.progress("reading the corpus") as advance:
-            searched = searched_corpus(opened, advance, bm25=built_in.bm25)
+        searched = searched_corpus(opened, watch.progress, bm25=built_in.bm25)
         note_analyzer(searched.bm25, built_in.bm25, watch.note)
         tag = how.tag or tag_of(built_in.engine, encoder, searched.bm25)
         search = engines_with(encoder)[built_in.engine].search

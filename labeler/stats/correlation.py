@@ -102,7 +102,7 @@ FEWEST_TO_HALVE = 4
 RankStatistic = Callable[[Floats, Floats], Any]
 """A function of `(..., systems)` scores by two qrels, from -1 to 1, where orders are the same."""
 
-RANK_STATISTICS: dict[str, RankStatistic] = {"tau_b": tau_b, "tau_ap": tau_ap}
+RANK_STATISTICS = {"tau_b": tau_b, "tau_ap": tau_ap}
 
 
 class Correlation(NamedTuple):

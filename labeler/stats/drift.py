@@ -138,7 +138,8 @@ def change(new: Floats, others: Floats, beside: Floats | None = None, seed: int 
 
     `beside` are the old one's grades in the session of the new ones. Without them the new grades
     are held against how far the old one's sessions lie from each other, where these are enough.
-    `nan` stands for no grade. Where nothing has changed, 5 in 100 are called a change at most.
+    `nan` stands for no grade. Where nothing has changed, 5 in 100 are called a change at most; by
+    sessions alone, whose means have longer tails where they lean as far as grades vary, up to 10.
     """
     others = others[:, ~np.isnan(others).all(axis=0)]
     if beside is None:

@@ -118,8 +118,7 @@ class MeanEstimate:
         tail = tail if self.tailed else 0.0
         shift = tail * np.sqrt((self.contributions[0] ** 2).sum(axis=1) / self.design.count)
         low = np.minimum(values - self._half + np.minimum(shift, 0.0), values - self._pile)
-        high = np.maximum(values + self._half + np.maximum(shift, 0.0), values + self._pile)
-        return low, high
+        return low, np.maximum(values + self._half + np.maximum(shift, 0.0), values + self._pile)
 
     @cached_property
     def contributions(self) -> tuple[Floats, Floats]:
@@ -173,9 +172,7 @@ class Balance:
     furthest: int
 
 
-def balance(
-    features: Floats, labelled: Integers, seed: int = 0, shuffles: int = SHUFFLES
-) -> Balance | None:
+def balance(features: Floats, labelled: Integers, shuffles: int = SHUFFLES) -> Balance | None:
     """Hold the labelled queries' mean features against those of as many queries at random.
 
     `features` are `(features, queries)`, `labelled` positions among the queries. A permutation
@@ -192,7 +189,7 @@ def balance(
     furthest = int(observed.argmax())
     rounds = min(shuffles, max(1000, _MOST_CELLS // queries))
     beaten = 0
-    for order in in_blocks(_keys, queries, rounds, seed):
+    for order in in_blocks(_keys, queries, rounds, 0):
         # (rounds, n): as many queries at random as are labelled
         drawn = np.argpartition(order, n - 1, axis=1)[:, :n]
         largest = np.abs(standard[:, drawn].mean(axis=2)).max(axis=0)

@@ -154,8 +154,7 @@ class Systems:
         if self.all_errors is not None:
             return np.asarray(self.all_errors[first, second], dtype=np.float64)
         spread = np.sqrt((self.less(first, second) ** 2).mean(axis=1) / (self.queries - 1))
-        is_known = (spread > TIED) | math.isfinite(self.most)
-        return np.where(is_known, spread, math.inf)
+        return np.where((spread > TIED) | math.isfinite(self.most), spread, math.inf)
 
     def left_open(self, first: Integers, second: Integers) -> Floats:
         """How far pairs' differences may be off for queries unlike those seen."""
@@ -284,8 +283,7 @@ class _Pairs:
         """Which pairs are told apart, and by how many errors."""
         systems, size = self.systems, len(self.first)
         if systems.queries < 2:
-            nothing = np.zeros(size, dtype=np.bool_)
-            return Decided(np.ones(size), np.full(size, math.nan), nothing)
+            return Decided(np.ones(size), np.full(size, math.nan), np.zeros(size, dtype=np.bool_))
         t = self.apart / np.maximum(self.errors, TIED**2)
         t = np.where(self.least_p < SIGNIFICANT, t, np.minimum(t, NORMAL_QUANTILE))
         if self.family == "hsd":
@@ -344,8 +342,7 @@ class Contrasts:
 
     def largest(self, active: Flags) -> Floats:
         """The largest statistic of the active rows in each draw."""
-        is_few = len(self.rows) * self._enough <= _CELLS
-        blocks = self.statistics if is_few else self._made()
+        blocks = self.statistics if len(self.rows) * self._enough <= _CELLS else self._made()
         return np.concatenate([block[:, active].max(axis=1) for block in blocks])
 
 
@@ -376,8 +373,7 @@ def _counts(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
 def _divided(means: Floats, variances: Floats, whole: Floats, queries: int) -> Floats:
     """Means of draws, each divided by its error: `whole` is the variance in the whole sample."""
     least = np.maximum(FLOOR * whole, TIED**2)
-    errors = np.sqrt(np.maximum(variances, least) / (queries - 1))
-    return means / errors
+    return means / np.sqrt(np.maximum(variances, least) / (queries - 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -278,8 +278,7 @@ def jackknife_error(without_one: Floats) -> float:
     `sqrt((n - 1) / n * sum((x - mean(x)) ** 2))`: Efron and Stein (1981), Annals of Statistics 9.
     """
     n = len(without_one)
-    spread = np.sum((without_one - without_one.mean()) ** 2)
-    return float(np.sqrt((n - 1) / n * spread))
+    return float(np.sqrt((n - 1) / n * np.sum((without_one - without_one.mean()) ** 2)))
 
 
 def quantiles(values: Floats, low: float, high: float) -> Interval:

@@ -135,8 +135,7 @@ def at_the_bounds(values: Floats, weighting: Weighting | None = None) -> tuple[f
     low = high = mean = float(np.average(values, weights=weights))
     distinct, counts = np.unique(np.round(values, _DECIMALS), return_counts=True)
     for alike in (0.0, 1.0, float(distinct[counts.argmax()])):
-        is_other = np.abs(values - alike) > TIED
-        others = float(weights[is_other].sum())
+        others = float(weights[np.abs(values - alike) > TIED].sum())
         share = 1 - others / float(weights.sum())
         fewer = share - wilson_of(share, n, left)[0]
         down, up = alike, 1 - alike

@@ -101,8 +101,7 @@ def chi_weights(freedom: int, points: int = _POINTS) -> tuple[Floats, Floats]:
     density = np.exp(log_density + (freedom - 1) * np.log(s) - half * s**2)
     weights = np.where(np.arange(points) % 2, 4.0, 2.0)
     weights[[0, -1]] = 1.0
-    weighted = density * weights * (s[1] - s[0]) / 3
-    return s, weighted
+    return s, density * weights * (s[1] - s[0]) / 3
 
 
 POWER = 0.8

@@ -136,8 +136,7 @@ class Joint:
         weight = min(max(float(self.design.mean(apart * own).sum()) / slack, 0.0), 1.0)
         # var(residual) on n - 2 degrees of freedom against var(people) on n - 1
         left = float(self.design.mean((own - weight * apart) ** 2).sum())
-        tells = left * (n - 1) < float(self.design.mean(own**2).sum()) * (n - 2)
-        return weight if tells else 0.0
+        return weight if left * (n - 1) < float(self.design.mean(own**2).sum()) * (n - 2) else 0.0
 
     def means(self) -> list[CorrectedMean]:
         """The three means of each system."""

@@ -246,11 +246,16 @@ class Store:
     def take_in_file(self, source: Path) -> int:
         """Copy the replies of a store's file into this one; how many were new here.
 
-        Its facts come along, where there is none of their names: without the secret of its marks,
-        replies are not found again. What is not as it was written is passed over.
+        How calls failed that have no reply comes along, and its facts, where there is none of their
+        names: without the secret of its marks, replies are not found again. What is not as it was
+        written is passed over.
         """
         with opened_alone(source, "ro") as connection:
-            return self._copy(connection)
+            copied = self._copy(connection)
+            rows = connection.execute("SELECT key, status, detail FROM failures").fetchall()
+        answered = self.replies([row[0] for row in rows])
+        self.write(WriteBatch(failed=[Failed(*row) for row in rows if row[0] not in answered]))
+        return copied
 
     def _copy(self, source: sqlite3.Connection) -> int:
         for name, value in source.execute("SELECT name, value FROM facts").fetchall():
@@ -386,17 +391,17 @@ class Rescue:
 
     def add(self, rows: Sequence[StoredRow]) -> None:
         """Keep replies."""
-        if rows and not self._keeps([rows]):
-            self._unsaved += len(rows)
+        self._keep([rows] if rows else [])
 
     def copy(self, chunks: Iterable[list[StoredRow]]) -> None:
         """Keep all that can be read of a store."""
-        rows = list(chunks)
-        self._is_copy_empty = not (rows and self._keeps(rows))
+        rows = [chunk for chunk in chunks if chunk]
+        self._is_copy_empty = not rows
+        self._keep(rows)
 
-    def _keeps(self, chunks: Sequence[Sequence[StoredRow]]) -> bool:
-        """Whether rows are written in one transaction, in the first file where that can be."""
-        while self._files:
+    def _keep(self, chunks: Sequence[Sequence[StoredRow]]) -> None:
+        """Write rows in one transaction, in the first file where that can be; else count them."""
+        while chunks and self._files:
             path = self._files[0]
             try:
                 number = self._write(path, chunks)
@@ -408,8 +413,8 @@ class Rescue:
                         path.unlink()
             else:
                 self._saved[path] = self._saved.get(path, 0) + number
-                return True
-        return False
+                return
+        self._unsaved += sum(map(len, chunks))
 
     def _write(self, path: Path, chunks: Sequence[Sequence[StoredRow]]) -> int:
         if not path.exists():
@@ -417,6 +422,7 @@ class Rescue:
         with opened_alone(path, "rw") as to:
             to.execute("PRAGMA journal_mode = DELETE")  # whoever takes it in finds one file
             to.execute("BEGIN IMMEDIATE")
+            path.stat()  # another process that has taken it in meanwhile has removed it
             with committed(to):
                 to.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?)", self._facts.items())
                 return sum(len(insert_rows(to, rows)) for rows in chunks)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,8 +29,10 @@ _KEYS_AT_ONCE = 500
 _TABLES = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
+BEGIN;
 CREATE TABLE IF NOT EXISTS about (encoder TEXT NOT NULL, dimensions INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
+COMMIT;
 """
 
 
@@ -95,7 +97,8 @@ class VectorFile:
                         yield
                     finally:  # without a log, it can be read where nothing may be written
                         self._to_add = None
-                        database.execute("PRAGMA journal_mode = DELETE")
+                        with suppress(sqlite3.OperationalError):  # who reads meanwhile needs it
+                            database.execute("PRAGMA journal_mode = DELETE")
 
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Keep vectors, a row each; they are in the file when this returns.
@@ -118,6 +121,7 @@ class VectorFile:
         self._keys.update(keys)
 
     def _read_anew(self) -> None:
+        self.dimensions, self._keys = 0, set()
         if not self.path.exists():
             return
         check_regular(self.path)

@@ -168,8 +168,8 @@ class Bm25Part:
     def frequencies(self, numbers: Numbers) -> Integers:
         """In how many of the texts each term stands."""
         ends = np.concatenate([[0], self.end])
-        starts, following = np.maximum(numbers, 0), numbers + 1  # 0 and 0 of an absent term
-        frequencies: Integers = ends[following] - ends[starts]
+        # of an absent term 0 and 0
+        frequencies: Integers = ends[numbers + 1] - ends[np.maximum(numbers, 0)]
         return frequencies
 
     def of_term(self, number: int) -> tuple[Numbers, Vectors]:
@@ -222,8 +222,8 @@ class PartScorer:
     def __init__(self, index: Bm25, part: int) -> None:
         self._index, self._part = index, index.parts[part]
         lengths = self._part.lengths.astype(float)
-        self._terms, k1, b = index.settings.makes_terms.terms, index.settings.k1, index.settings.b
-        self._saturation: Floats = k1 * ((1 - b) + b * lengths / index.mean)
+        self._terms, b = index.settings.makes_terms.terms, index.settings.b
+        self._saturation: Floats = index.settings.k1 * ((1 - b) + b * lengths / index.mean)
         self._numbers = index.numbers[part].tolist()
         self._shares: dict[int, tuple[Numbers, Vectors]] = {}
         self._scores = np.zeros(len(self), np.float32)

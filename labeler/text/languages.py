@@ -107,8 +107,7 @@ def language_of(text: str) -> str:
     >>> language_of("wie kann ich das Passwort ändern"), language_of("usb hub")
     ('de', '')
     """
-    letters = [letter for letter in text if letter.isalpha()]
-    scripts = Counter(_script(letter) for letter in letters)
+    scripts = Counter(_script(letter) for letter in text if letter.isalpha())
     (script, _), *_ = scripts.most_common(1) or [("LATIN", 0)]
     if script != "LATIN":
         kana = scripts["HIRAGANA"] + scripts["KATAKANA"]

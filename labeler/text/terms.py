@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,16 +35,12 @@ UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0
 """Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - PyStemmer's name
-
-
 @cache
-def _stemmer(language: str) -> _Stemmer:
+def _stemmer(language: str) -> Any:
     import Stemmer
 
     # its own cache takes three times as long as the stemming
-    return Stemmer.Stemmer(language, 0)  # type: ignore[no-any-return]  # PyStemmer has no types
+    return Stemmer.Stemmer(language, 0)
 
 
 @cache
@@ -84,11 +80,10 @@ def word_pattern() -> re.Pattern[str]:
 def _stem(word: str, language: str) -> str:
     if language == UNSTEMMED or (language == ENGLISH and not word.isascii()):
         return word
-    return _stemmer(language).stemWord(word)
+    return str(_stemmer(language).stemWord(word))
 
 
-@dataclass(frozen=True, slots=True)
-class Analyzer:
+class Analyzer(NamedTuple):
     """What makes index terms of texts: the Snowball stemmer of a language, and words left out.
 
     The one of English stems words of ASCII letters alone, the others all words.
@@ -252,14 +247,10 @@ def can_encode() -> bool:
 
 
 def encode(texts: Sequence[str]) -> Vectors:
-    """The unit vectors of `texts`, float32, `(texts, 256)`."""
-    if not texts:
-        return np.zeros((0, 256), np.float32)
-    return unit_vectors(_means(texts))
+    """The unit vectors of `texts`, float32, `(texts, 256)`: means of the vectors of their tokens.
 
-
-def _means(texts: Sequence[str]) -> Vectors:
-    """The mean of the vectors of each text's tokens; zeros for a text without any."""
+    A text without any known token has zeros.
+    """
     encoder = _encoder()
     means = np.zeros((len(texts), encoder.vectors.shape[1]), np.float32)
     for start in range(0, len(texts), 64):
@@ -268,7 +259,7 @@ def _means(texts: Sequence[str]) -> Vectors:
         for row, encoding in enumerate(encodings, start):
             if encoding.ids:
                 means[row] = encoder.vectors[encoding.ids].sum(axis=0) / len(encoding.ids)
-    return means
+    return unit_vectors(means)
 
 
 @cache

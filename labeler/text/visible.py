@@ -74,8 +74,7 @@ def hidden_characters(text: str) -> int:
     """How many characters of a text `visible` writes out."""
     if not _has_unseen(text):
         return 0
-    matches = _UNSEEN.finditer(_LINE_ENDS.sub("\n", text))
-    return sum(not _spells(match) for match in matches)
+    return sum(not _spells(match) for match in _UNSEEN.finditer(_LINE_ENDS.sub("\n", text)))
 
 
 def _has_unseen(text: str) -> bool:

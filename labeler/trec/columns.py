@@ -282,9 +282,27 @@ def widened(words: Words, width: int) -> Words:
     return np.pad(words, ((0, 0), (0, width - words.shape[1])))
 
 
+_WIDENED = 1 << 25
+"""So many words may be added to texts, as each takes as many as the longest."""
+
+
+def _check_width(width: int, texts: int, words: int) -> None:
+    if width * texts > 4 * words + _WIDENED:
+        raise Irregular
+
+
+def even_words(part: Fields, column: int) -> Words:
+    """As `words_of`; `Irregular` where a few long texts would widen all others too much."""
+    lengths = part.ends[:, column] - part.starts[:, column]
+    width = int(np.max(lengths, initial=1) + 7) // 8
+    _check_width(width, len(lengths), int(lengths.sum()) // 8 + len(lengths))
+    return words_of(part, column)
+
+
 def joined_words(parts: Sequence[Words]) -> Words:
-    """The texts of several parts, one part's after another's."""
+    """The texts of several parts, one part's after another's; `Irregular` as `even_words`."""
     width = max(words.shape[1] for words in parts)
+    _check_width(width, sum(map(len, parts)), sum(words.size for words in parts))
     return np.concatenate([widened(words, width) for words in parts])
 
 

@@ -202,7 +202,8 @@ def read_loose_run(path: Path, *, more: bool = True) -> tuple[Run, str]:
             score, tag = score_of(path, number, columns[4]), columns[5]
             scores = run.setdefault(query_id, {})
             if doc_id in scores:
-                problem = f"{query_id:.80} retrieves {doc_id:.80} a second time"
-                raise BadInput.at(path, number, problem)
+                raise BadInput.at(
+                    path, number, f"{query_id:.80} retrieves {doc_id:.80} a second time"
+                )
             scores[doc_id] = score
     return run, tag.decode("utf-8", "replace")

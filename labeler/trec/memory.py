@@ -249,8 +249,9 @@ def hold_mappings(source: Mapping[Any, Any]) -> bool:
 def _of_mapping(source: Mapping[Any, Any], name: str) -> _Held:
     if not hold_mappings(source):
         odd = next(query for query, row in source.items() if not isinstance(row, Mapping))
-        where = f"{name}, query {odd!r:.40}"
-        raise Misuse(f"{where}: expected {{document: value}}, found {source[odd]!r:.40}")
+        raise Misuse(
+            f"{name}, query {odd!r:.40}: expected {{document: value}}, found {source[odd]!r:.40}"
+        )
     rows = {query_id: values for query_id, values in source.items() if values}
     query = np.repeat(np.arange(len(rows), dtype=np.int32), list(map(len, rows.values())))
     documents = list(chain.from_iterable(rows.values()))

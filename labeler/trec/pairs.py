@@ -26,19 +26,21 @@ from labeler.trec.blocks import Batch, Kind
 from labeler.trec.columns import (
     Codes,
     Fields,
+    Ids,
     Irregular,
     Keys,
     Small,
     Stretches,
     Words,
+    even_words,
     fields,
     id_ranks,
     ids_at,
+    joined_texts,
     joined_words,
     keys_of,
     numbered,
     plain_values,
-    words_of,
 )
 from labeler.trec.rows import QRELS_COLUMNS
 
@@ -276,8 +278,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         try:
             import pyarrow as pa
         except ImportError as error:
-            problem = "Arrow's form needs pyarrow: pip install 'ir-labeler[parquet]'"
-            raise Misconfigured(problem) from error
+            raise Misconfigured(
+                "Arrow's form needs pyarrow: pip install 'ir-labeler[parquet]'"
+            ) from error
         columns = {
             "query_id": pa.DictionaryArray.from_arrays(self.query, pa.array(self.queries)),
             "doc_id": pa.DictionaryArray.from_arrays(self.document, pa.array(list(self.documents))),
@@ -396,8 +399,12 @@ def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[In
     """All distinct ids by first appearance, and the new place of each of every list's."""
     every: Sequence[str]
     try:
-        every, code = numbered(joined_words([keys_of(own).words for own in ids]))
-    except Irregular:  # ids that stand in no file of lines
+        words = [
+            own.keys.words if isinstance(own, Ids) else even_words(joined_texts(own), 0)
+            for own in ids
+        ]
+        every, code = numbered(joined_words(words))
+    except Irregular:  # ids that stand in no file of lines, or a few long ones
         every, code = factorised(chain.from_iterable(ids))
     return every, np.split(code.astype(np.int64), np.cumsum(list(map(len, ids)))[:-1])
 
@@ -429,7 +436,7 @@ def read_numbers(
 def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
     """The same of the fourth column's texts, whatever they are."""
     blocks = fields(path, QRELS_COLUMNS, block)
-    pairs = _gathered(blocks, lambda part: np.array(part.cells(slice(None), 3)))
+    pairs = _gathered(blocks, lambda part: np.array(part.cells(slice(None), 3), object))
     labels, code = factorised(pairs.value.tolist())
     return pairs.holding(code, tuple(label.decode() for label in labels))
 
@@ -443,7 +450,7 @@ def _gathered(
         stretches = Stretches.of(part)
         numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
-        parts.append((query, words_of(part, 2), values_of(part)))
+        parts.append((query, even_words(part, 2), values_of(part)))
     documents, document = numbered(joined_words([words for _, words, _ in parts]))
     query, value = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
     if (np.diff(query) < 0).any():  # lines of one query stand apart
@@ -453,5 +460,4 @@ def _gathered(
     if (key[1:] == key[:-1]).any():  # a pair stands there twice
         raise Irregular
     edges = np.searchsorted(query, np.arange(len(queries) + 1))
-    names = tuple(name.decode() for name in queries)
-    return PairColumns(names, edges, documents, document, value)
+    return PairColumns(tuple(name.decode() for name in queries), edges, documents, document, value)

@@ -70,13 +70,13 @@ def write_run(
         score = np.array([float(scores[doc_id]) for doc_id in ids])
         if not np.isfinite(score).all():
             doc_id, odd = next(item for item in scores.items() if not isfinite(item[1]))
-            problem = f"expected a finite number as score, found {odd!r}"
-            raise BadInput(f"{path}: {query_id} {doc_id}: {problem}")
+            raise BadInput(
+                f"{path}: {query_id} {doc_id}: expected a finite number as score, found {odd!r}"
+            )
         documents = [doc_id.encode() for doc_id in ids]
         return RankedPart([query_id.encode()], np.zeros(len(ids), np.int64), documents, score)
 
-    queries = counted(run.items(), len(run), advance, every=10)
-    write_ranked(path, starmap(ranked, queries), tag)
+    write_ranked(path, starmap(ranked, counted(run.items(), len(run), advance, every=10)), tag)
 
 
 def write_ranked(path: Path, parts: Iterable[RankedPart], tag: str) -> int:
@@ -122,8 +122,9 @@ class GradesToSort:
     def add(self, query_id: str, doc_id: str, grade: int) -> None:
         """Take one more grade, of another pair than all before."""
         if abs(grade) > LARGEST_GRADE:
-            problem = f"{query_id} {doc_id}: expected an integer grade, found {grade}"
-            raise BadInput(f"{self._path}: {problem}")
+            raise BadInput(
+                f"{self._path}: {query_id} {doc_id}: expected an integer grade, found {grade}"
+            )
         self._query.add(query_id)
         self._document.add(doc_id)
         self._value.append(grade)
@@ -153,8 +154,7 @@ def _grade_lines(
         rows = slice(first, first + _LINES)
         ids = [doc_id.encode() for doc_id in ids_at(documents, document[rows])]
         of = [names[at] for at in query[rows].tolist()]
-        grades = value[rows].tolist()
-        yield [_QRELS_LINE % row for row in zip(of, ids, grades, strict=True)]
+        yield [_QRELS_LINE % row for row in zip(of, ids, value[rows].tolist(), strict=True)]
 
 
 def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:

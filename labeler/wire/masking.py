@@ -55,8 +55,7 @@ def in_utf8(body: bytes) -> bytes:
 
 def _masked(body: bytes, key: str) -> bytes:
     """The body with `[key]` in place of the key; work grows with the body's length, no faster."""
-    spellings = _spellings(key)
-    return spellings.pattern.sub(MASK.encode(), body) if spellings.may_be_in(body) else body
+    return _pattern(key).sub(MASK.encode(), body) if _spellings(key).may_be_in(body) else body
 
 
 _MATTERS = re.compile(rb"(?i)\\(?:u00[2-7]|x[2-7]|[^\\\"nrtbfux])|%(?:25)*[2-7]")
@@ -64,49 +63,63 @@ _MATTERS = re.compile(rb"(?i)\\(?:u00[2-7]|x[2-7]|[^\\\"nrtbfux])|%(?:25)*[2-7]"
 
 
 class _Spellings(NamedTuple):
-    """The spellings of a key: in any letter case, and in base64, which has but one.
-
-    `pattern` finds them all, however often their characters are escaped.
-    """
+    """The spellings of a key: in any letter case, and in base64, which has but one."""
 
     any_case: Sequence[bytes]
     in_base64: Sequence[bytes]
-    pattern: re.Pattern[bytes]
 
     def may_be_in(self, body: bytes) -> bool:
         """Whether a spelling stands in a body, or escapes that may hide one: a quick look."""
-        lower = body.lower()
-        is_plain = any(each in lower for each in self.any_case)
+        lower = body.replace(b"\\", b"").lower()
+        is_plain = any(each.replace(b"\\", b"") in lower for each in self.any_case)
         return is_plain or any(c in body for c in self.in_base64) or bool(_MATTERS.search(body))
 
 
 @lru_cache(maxsize=8)
 def _spellings(key: str) -> _Spellings:
-    """All ways to write the key."""
+    """All ways to write the key, but for escapes."""
     plain = key.encode("utf-8", "surrogatepass")
     texts = [text.lower() for text in (plain, plain[::-1], plain.hex().encode())]
     cores = sorted({core for offset in range(3) for core in _base64_cores(plain, offset)})
-    in_any_case, in_base64 = map(_any_of, (texts, cores))
+    return _Spellings(texts, cores)
+
+
+@lru_cache(maxsize=8)
+def _pattern(key: str) -> re.Pattern[bytes]:
+    """What matches all spellings, however escaped; 1 s to compile for a key of 1,000 characters."""
+    texts, cores = _spellings(key)
+    in_any_case = _any_of(texts, [text.upper() for text in texts])
     # a match begins with all backslashes of its first escape; the characters of base64 round the
-    # key's own hold some of its bits
-    begin, end = rb"(?:\\+/|(?<!\\u...)(?<!%.)[\w+/-])?", rb"(?:\\*/|[\w+-])?"
-    forms = (in_any_case, begin, in_base64, end)
-    return _Spellings(texts, cores, re.compile(rb"(?<!\\)(?:(?i:%s)|%s%s%s=*)" % forms))
+    # key's own, which may be escaped too, hold some of its bits
+    code = rb"(?:\\+(?i:u00|x)|%(?:25)*)(?i:2[bdf]|3\d|[4-7][\da-f])"
+    begin = rb"(?:%s|\\+/|(?<!\\u...)(?<!%%.)[\w+/-])?" % code
+    end = rb"(?:%s|\\*/|[\w+-])?" % code
+    forms = (in_any_case, begin, _any_of(cores, cores), end)
+    return re.compile(rb"(?<!\\)(?:(?i:%s)|%s%s%s=*)" % forms)
 
 
-def _any_of(texts: Sequence[bytes]) -> bytes:
-    """The pattern of texts, however escaped; most places are passed over by the first character."""
+def _any_of(texts: Sequence[bytes], others: Sequence[bytes]) -> bytes:
+    """The pattern of texts, however escaped; most places are passed over by the first character.
+
+    `others` are the same texts in the other letter case, where that is as good.
+    """
     firsts = b"".join(re.escape(text[:1]) for text in texts)
-    return rb"(?=[\\%%%s])(?:%s)" % (firsts, b"|".join(map(_escaped, texts)))
+    return rb"(?=[\\%%%s])(?:%s)" % (firsts, b"|".join(map(_escaped, texts, others)))
 
 
-def _escaped(text: bytes) -> bytes:
+def _escaped(text: bytes, other: bytes) -> bytes:
     """The pattern of a text, each character of it as it is, or escaped any number of times.
 
-    That is by backslashes, as in JSON and in other languages, or as in addresses.
+    That is by backslashes, as in JSON and in other languages, or as in addresses. A backslash of
+    the text itself is passed over with those that escape.
     """
-    form = rb"(?:\\*+(?:(?i:u00%02x|x%02x)|%s)|%%(?:25)*(?i:%02x))"
-    return b"".join(form % (code, code, re.escape(bytes((code,))), code) for code in text)
+    form = rb"(?:\\*+(?:(?i:(?:u00|x)%s)|%s)|%%(?:25)*(?i:%s))"
+    codes = (
+        b"(?:%02x|%02x)" % both if both[0] != both[1] else b"%02x" % both[0]
+        for both in zip(text, other, strict=True)
+    )
+    plain = (re.escape(bytes((code,))) if code != ord("\\") else b"" for code in text)
+    return b"".join(form % (code, itself, code) for code, itself in zip(codes, plain, strict=True))
 
 
 def _base64_cores(plain: bytes, offset: int) -> set[bytes]:

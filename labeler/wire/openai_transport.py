@@ -31,7 +31,7 @@ def client_over(wire: Wire, headers: Headers) -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # the headers hold the key
 class _Transport:
     """Sends what the client's package for HTTP made, and gives it the answer, unpacked."""
 

@@ -8,7 +8,7 @@ import pytest
 from every_row import every_row
 
 from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
-from labeler.agreement.compare import StatisticOptions, agreement_of, compare_labels
+from labeler.agreement.compare import StatisticOptions, compare_labels
 from labeler.agreement.statistics import STATISTICS
 from labeler.cli import execute
 from labeler.data import Pair
@@ -109,7 +109,7 @@ def test_every_pair_left_out_is_accounted_for() -> None:
 
 def test_scenarios_fill_in_the_missing_pairs_at_best_and_at_worst() -> None:
     labels = {"q1": {"a": 0, "b": 1, "c": 1}}
-    found = agreement_of(
+    found = compare_labels(
         HUMAN, AssessorLabels(labels), Rules(), StatisticOptions(("agreement", "mae"))
     )
     assert found.statistics["agreement"].value == pytest.approx(2 / 3)

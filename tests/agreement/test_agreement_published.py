@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from labeler.agreement.align import AssessorLabels, Rules
-from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of
+from labeler.agreement.compare import Agreement, StatisticOptions, compare_labels
 from labeler.cli import execute
 from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
@@ -26,7 +26,7 @@ COLUMNS = {
 
 def agreement(people: Path, other: Path, options: StatisticOptions) -> Agreement:
     found = read_labels(other)
-    return agreement_of(
+    return compare_labels(
         read_qrels(people), AssessorLabels(found.labels, found.failures), Rules(clip=True), options
     )
 

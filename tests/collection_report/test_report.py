@@ -14,11 +14,11 @@ from labeler.collection.layout import Collection
 from labeler.collection_report.contents import ReportOptions, choose_sets, contents_of
 from labeler.collection_report.figures import fields_with_groups
 from labeler.collection_report.page import fitting_page
-from labeler.collection_report.private import Private
 from labeler.collection_report.report import CollectionReport, report_of
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
+from labeler.report.private import Private
 from labeler.trec.files import ranking, read_run
 
 

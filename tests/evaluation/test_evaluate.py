@@ -99,7 +99,7 @@ def test_gates_end_with_code_5_and_say_what_failed(
     assert "fair: P@1 may be as low as 0." in capsys.readouterr().err
     assert labeler(["evaluate", *good, "--require-low", "P@1:0"]) == 0
     assert labeler(["evaluate", *good, "--require-low", "P@1"]) == 2
-    assert "--require-low: cannot read the gate 'P@1'" in capsys.readouterr().err
+    assert "--require-low: cannot read 'P@1'" in capsys.readouterr().err
 
 
 def comparing(files: list[str]) -> list[str]:
@@ -181,7 +181,7 @@ def test_the_same_rankings_are_no_worse_however_few_queries_there_are(
     [
         (
             ["--no-worse-than", "a", "--margin", "nan"],
-            "--margin: a margin is a number above 0, not nan",
+            "--margin: cannot read 'nan'; write it as 0.05",
         ),
         (
             ["--no-worse-than", "a", "--margin", "AP:0"],

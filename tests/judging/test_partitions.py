@@ -190,6 +190,16 @@ def test_some_partitions_can_be_collected_and_what_others_had_stays(
     assert set(before) < set(collection.judgements("one").read_text().splitlines())
 
 
+@pytest.mark.parametrize("prompt", ["criteria", "facts", "list"])
+def test_pairs_of_partitions_that_are_left_have_no_failure(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor, prompt: str
+) -> None:
+    write(collection, folder, assessor, prompt=prompt)
+    work(folder, assessor, 2)
+    tally = collect(collection, folder).result.tally
+    assert (tally.pairs, tally.failures["call_failed"]) == (DOCUMENTS, 0)
+
+
 def test_a_partition_is_written_once_it_is_done_and_asks_only_for_what_is_missing(
     collection: Collection, folder: PartitionFolder, assessor: Assessor
 ) -> None:
@@ -223,8 +233,10 @@ def test_a_pair_that_fails_has_no_grade_and_is_asked_about_again_when_told_to(
     collected = work_all(collection, folder, failing)
     assert collected.result.failures == {"call_failed": DOCUMENTS}
     assert "q1" not in read_qrels(collection.qrels("one"))
-    [first, *_] = read_judgements(folder.judged(1))
-    assert getattr(first.judged.outcome, "detail", "") == "the server is gone"
+    for path in (folder.judged(1), collection.judgements("one")):
+        outcomes = [row.judged.outcome for row in read_judgements(path)]
+        details = {getattr(outcome, "detail", "") for outcome in outcomes}
+        assert "the server is gone" in details
     failing.fails, calls = "", failing.calls
     assert work(folder, failing, 1).judged == DOCUMENTS
     assert failing.calls == calls + DOCUMENTS
@@ -281,7 +293,7 @@ def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
     work(folder, assessor, 1)
     folder.judged(1).write_bytes(b"nothing of the kind")
     with pytest.raises(BadInput, match=r"00001.jsonl:1: "):
-        collect(collection, folder)
+        work(folder, assessor, 1)
     prompt = folder.prompt("four-grades")
     prompt.write_text(prompt.read_text().replace("0", "5"))
     with pytest.raises(BadInput):
@@ -298,19 +310,21 @@ def test_grades_that_no_reply_of_a_partition_gave_are_not_collected(
     work(folder, assessor, 0)
     path = folder.judged(0)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    grade = rows[0]["grade"]
     path.write_text("".join(json.dumps({**row, "grade": 3 - row["grade"]}) + "\n" for row in rows))
-    said = f"00000.jsonl:1: q0 d0 has the grade {3 - grade}, and its replies give {grade}; remove"
-    with pytest.raises(BadInput, match=said):
-        collect(collection, folder)
-    assert not collection.judgements("one").exists()
-    path.unlink()
+    collect(collection, folder)
+    collected = [json.loads(line) for line in collection.judgements("one").read_text().splitlines()]
+    assert [row["grade"] for row in collected] == [row["grade"] for row in rows]
+    assert validate(collection).checked["grades with their replies"] == DOCUMENTS
+    for file in (collection.judgements("one"), collection.qrels("one"), path):
+        file.unlink()
     folder.replies(0).unlink()
     work(folder, assessor, 0)
     folder.replies(0).unlink()
     collection.store.unlink()
-    with pytest.raises(BadInput, match="grades have no reply"):
+    said = r"00000.jsonl: a pair has no reply: q0 d0; remove the file, and have it judged again"
+    with pytest.raises(BadInput, match=said):
         collect(collection, folder)
+    assert not collection.judgements("one").exists()
 
 
 def test_the_secret_stands_in_a_file_for_its_owner_alone(

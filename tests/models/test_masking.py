@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -9,11 +10,15 @@ from every_row import every_row
 
 from labeler.wire.masking import hidden, without_key
 
-KEY = "sk-canary?7d1f~0a>>>/x"
+KEY = "sk-Canary?7d1F~0a>>>/x"
 
 
 def percent(text: str) -> str:
     return "".join(f"%{byte:02x}" for byte in text.encode())
+
+
+def in_json(text: str) -> str:
+    return "".join(f"\\u{ord(c):04x}" for c in text)
 
 
 SPELLINGS = {
@@ -28,7 +33,7 @@ SPELLINGS = {
     "percent twice": quote(quote(KEY, safe=""), safe=""),
     "reversed": KEY[::-1],
     "reversed upper": KEY[::-1].upper(),
-    "JSON escapes": "".join(f"\\u{ord(c):04X}" for c in KEY),
+    "JSON escapes": in_json(KEY).upper().replace("U", "u"),
     "JSON escapes twice": "".join(f"\\\\u{ord(c):04x}" for c in KEY),
     "hex escapes": "".join(f"\\\\x{ord(c):02x}" for c in KEY),
     "slashes": KEY.replace("/", "\\/"),
@@ -62,10 +67,22 @@ def test_a_key_is_masked_in_every_spelling_and_json_stays_json(spelling: str, ar
 @every_row("before", ["", "a", "ab", "abc"])
 @every_row("after", ["", "z", "zz", "zzz"])
 def test_what_is_left_of_base64_holds_no_bit_of_the_key(before: str, after: str) -> None:
-    def left(key: str) -> str:
-        return hidden(f"<{b64encode(f'{before}{key}{after}'.encode()).decode()}>", key)
+    def left(key: str, escaped: Callable[[str], str]) -> str:
+        spelled = b64encode(f"{before}{key}{after}".encode()).decode()
+        return hidden(f"<{escaped(spelled)}>", key).replace("%3d", "").replace("\\u003d", "")
 
-    assert left(KEY) == left("".join(chr(127 - ord(c)) for c in KEY))
+    other = "".join(chr(127 - ord(c)) for c in KEY)
+    for escaped in (str, percent, in_json):
+        assert left(KEY, escaped) == left(other, escaped)
+
+
+@every_row("escaped", [str, percent, in_json, lambda text: json.dumps(json.dumps(text))])
+@every_row("key", ['sk"ab\\cD\\9x', "\\uAB%41\\\\x41", 'A"""""""B'])
+def test_a_key_with_characters_that_escape_is_masked(
+    key: str, escaped: Callable[[str], str]
+) -> None:
+    for spelling in (key, key.swapcase(), key[::-1]):
+        assert "[key]" in hidden(f"<{escaped(spelling)}>", key)
 
 
 @pytest.mark.parametrize("body", ['{"a": "nothing here"}', '{"a": "100 % \\u00e9 \\\\ sk-"}', ""])

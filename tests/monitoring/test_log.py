@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from labeler.errors import BadInput, LabelerError, Misuse
-from labeler.exchange.fields import EventFields
 from labeler.monitoring.log import EventLog, open_log
 from labeler.monitoring.log_values import Clock, LogOptions
 from labeler.monitoring.online import online
@@ -244,10 +243,10 @@ def test_a_log_that_only_counts_is_refused(tmp_path: Path) -> None:
 
 def test_a_column_with_an_unusual_name_is_named(tmp_path: Path) -> None:
     text = "wann,client,user,query\n2024-05-01,c1,u1,lcd\n"
-    fields = EventFields(time_field="wann")
+    fields = {"time": "wann"}
     with log_of(tmp_path / "log.csv", text, LogOptions(fields=fields)) as log:
         assert log.reading.first == "2024-05-01T00:00:00Z"
-    of_when = LogOptions(fields=EventFields(time_field="when"))
+    of_when = LogOptions(fields={"time": "when"})
     refused = pytest.raises(LabelerError, match="no column 'when' among wann")
     with refused, log_of(tmp_path / "log.csv", text, of_when):
         pass
@@ -256,12 +255,12 @@ def test_a_column_with_an_unusual_name_is_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(not SRW.exists(), reason="needs the files of shared/data")
 def test_user_behavior_insights_are_read_by_the_names_of_their_nested_fields() -> None:
     inside = "event_attributes"
-    fields = EventFields(
-        query_field="user_query",
-        user_field="client_id",
-        doc_field=f"{inside}.object.object_id",
-        rank_field=f"{inside}.position.ordinal",
-    )
+    fields = {
+        "query": "user_query",
+        "user": "client_id",
+        "document": f"{inside}.object.object_id",
+        "rank": f"{inside}.position.ordinal",
+    }
     with open_log(SRW / "ubi_queries_events.ndjson.gz", LogOptions(fields)) as log:
         assert log.reading.rows == 473 + 3448
         assert (log.reading.impressions, log.reading.clicks) == (1932, 186)

@@ -1,4 +1,4 @@
-"""`monitor`: runs of the watch, their history, their page, and how the command ends."""
+"""`monitor`: runs of the watch, their history, their document, and how the command ends."""
 
 import json
 from datetime import timedelta
@@ -10,7 +10,6 @@ from made_controls import START, add_control, judged, weekly
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse
-from labeler.exchange.fields import EventFields
 from labeler.judging.validate import validate
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.monitor import (
@@ -22,7 +21,7 @@ from labeler.monitoring.monitor import (
 )
 from labeler.testing import small_collection
 
-OF_WHEN = LogOptions(EventFields(time_field="when"))
+OF_WHEN = LogOptions({"time": "when"})
 
 
 def watched(collection: Collection, week: int = 0) -> Monitoring:
@@ -52,7 +51,7 @@ def test_two_controls_are_too_little_data_and_not_fine(tmp_path: Path) -> None:
     watch = watched(weekly(judged(), [0, 0.9]))
     assert watch.headline == "too little data: judge llm; not looked at: corpus, queries"
     assert not watch.alarms
-    assert "Too little data: judge llm; not looked at" in watch.page().html()
+    assert "too little data: judge llm; not looked at" in watch.markdown()
     assert [(row["watch"], row["says"]) for row in watch.as_json()["board"]] == [
         ("judge llm", "too little data"),
         ("corpus", "not looked at"),
@@ -70,7 +69,9 @@ def test_an_alarm_is_one_line_each_and_ends_with_5_unless_another_was_asked_for(
     assert (out, len(err.splitlines())) == ("", 2)
     assert err.splitlines()[0].startswith("warning: llm: the assessor has drifted by")
     assert err.splitlines()[1] == f"labeler: {collection.folder}: judge-drift"
-    assert "1 alarm: judge-drift; not looked at: corpus, queries." in page.read_text()
+    assert "1 alarm: judge-drift; not looked at: corpus, queries<" in page.read_text()
+    assert "<h1>Watch over" in page.read_text()
+    assert page.read_text().count("<table>") == 2  # what each watch says, and the controls
     assert run(collection, "--require", "stale-judgements") == 0
     assert run(collection, "--require", "judge-drift", "--json") == 5
     shown = json.loads(capsys.readouterr().out.partition("\n{")[2].join(["{", ""]))
@@ -131,7 +132,6 @@ def test_a_log_whose_queries_change_proposes_what_the_set_lacks(
     assert [week["searches"] for week in weeks] == [40] * 6
     unread = "20 rows of 260 left out: a date that cannot be read"
     assert unread in " ".join(map(str, last.findings))
-    assert unread in last.page().html()
     assert unread in last.markdown()
     assert run(collection, "--log", str(log), "--column", "when") == 2
     assert "--column: expected PART:NAME" in capsys.readouterr().err

@@ -28,6 +28,7 @@ from labeler.models.policies.stack import Guard, Remembering, guarded
 from labeler.store import Store, Waiting, key_of, maintain, open_store
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
 from labeler.store.maintain import FORGOTTEN_AT_ONCE
+from labeler.store.replies import Rescue
 from labeler.store.sqlite import VERSION, Now, SqliteDatabase, now
 from labeler.testing import fake_model
 
@@ -604,3 +605,15 @@ def test_many_replies_are_forgotten_in_several_transactions(tmp_path: Path) -> N
         assert sum(statement.startswith("BEGIN") for statement in began) == 3
         connection.set_trace_callback(None)
         assert (len(store), maintain.verify(store).problems) == (count // 2, ())
+
+
+def test_replies_of_a_lost_store_that_no_folder_can_hold_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    rescue = Rescue(tmp_path / "gone" / "replies.db", {})
+    with open_store(tmp_path / "replies.db") as store:
+        store.write(WriteBatch([KeyedReply(b"k" * 32, "m", "{}", Reply("one"))]))
+        rescue.copy(store.database.rows_left())
+    assert "could not be saved elsewhere" in str(rescue)
+    assert rescue.summary()[0].startswith("1 reply is lost, for which there was no room")

@@ -110,6 +110,25 @@ def test_what_another_process_added_meanwhile_is_seen(tmp_path: Path) -> None:
     assert np.array_equal(early.of(KEYS), VECTORS)
 
 
+def test_who_reads_meanwhile_stops_nobody(tmp_path: Path) -> None:
+    file = filled(tmp_path / "a.vectors", rows=2)
+    with closing(sqlite3.connect(file.path)) as reader:
+        with appending(file):
+            file.add(KEYS[2:], VECTORS[2:])
+            assert len(reader.execute("SELECT key FROM vectors").fetchmany(1)) == 1
+        assert np.array_equal(VectorFile.read(file.path, "server model").of(KEYS), VECTORS)
+
+
+def test_a_file_that_was_removed_meanwhile_is_begun_anew(tmp_path: Path) -> None:
+    file = filled(tmp_path / "a.vectors", rows=2)
+    file.path.unlink()
+    with appending(file):
+        assert KEYS[0] not in file
+        file.add(KEYS[2:], VECTORS[2:])
+    again = VectorFile.read(file.path, "server model")
+    assert np.array_equal(again.of(KEYS[2:]), VECTORS[2:])
+
+
 def test_vectors_of_another_length_are_not_mixed_in(tmp_path: Path) -> None:
     file = filled(tmp_path / "a.vectors", rows=1)
     with appending(file, quiet), pytest.raises(BadInput, match="have 4 numbers, new ones 7"):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from labeler.data import Pair
 from labeler.trec.blocks import QRELS, RUN
 from labeler.trec.columns import Irregular
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs, labels_in_file, numbers_in_file
 
 IDS = st.sampled_from(["d1", "d2", "d33", "ä", "a-very-long-id-of-a-document", "0"])
@@ -64,6 +65,21 @@ def test_a_file_is_read_as_its_lines_say_whatever_its_blocks(tmp_path_factory, l
     assert len(columns.documents) == len({d for _, d, _ in lines})
     texts = {q: {d: str(g) for d, g in row.items()} for q, row in expected.items()}
     assert labels_in_file(path, block) == texts
+
+
+def test_one_long_id_or_label_widens_no_other(tmp_path):
+    path, long, size = tmp_path / "a.qrels", "x" * 4096, 120_000
+    lines = [f"q{i // 100} 0 {long if i == 5 else f'd{i}'} 1\n" for i in range(size)]
+    path.write_text("".join(lines))
+    for block in (1 << 16, 1 << 22):
+        with pytest.raises(Irregular):
+            numbers_in_file(path, QRELS, block)
+    qrels = read_qrels(path)
+    assert (qrels.size, qrels["q0"][long]) == (size, 1)
+    assert (joined_pairs([qrels, qrels]).row == np.arange(size)[:, None]).all()
+    path.write_text("".join(lines[10:]).replace("d77 1", f"d77 {long}"))
+    labels = labels_in_file(path)
+    assert (labels.size, labels["q0"]["d77"], labels["q0"]["d78"]) == (size - 10, long, "1")
 
 
 def test_a_pair_that_stands_there_twice_is_left_to_the_reader_by_line(tmp_path):

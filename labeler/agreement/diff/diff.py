@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.agreement.agree import AgreeOptions, agree_all
-from labeler.agreement.align import AssessorLabels
+from labeler.agreement.align import AssessorLabels, GradeMatrix
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff import moves
 from labeler.agreement.diff.moves import (
@@ -28,7 +28,6 @@ from labeler.agreement.diff.moves import (
 from labeler.agreement.diff.sides import Sides, sides_of
 from labeler.agreement.shown import differences_table
 from labeler.agreement.sources import RunSources, runs_of, sources_of
-from labeler.arrays import Floats
 from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
@@ -61,13 +60,15 @@ MOST_SWAPS = 10
 class Diff(Result):
     """Two sets of grades of the same pairs: what moved, what it brought, and what it cost.
 
-    `by_query` are the moves of each query, those first in which most moved; `up` and `down` the
-    shares of the pairs that both grade. `board` is None where fewer than two runs are, or a part of
-    the pairs was judged; `noise` where neither set was asked twice.
+    `graded` are the grades of the pairs that both grade; `by_query` the moves of each query, those
+    first in which most moved; `up` and `down` the shares of these pairs. `board` is None where
+    fewer than two runs are, or a part of the pairs was judged; `noise` where neither set was asked
+    twice.
     """
 
     sides: Sides
     transitions: Transitions
+    graded: GradeMatrix
     by_query: list[QueryMoves]
     up: Interval
     down: Interval
@@ -87,21 +88,9 @@ class Diff(Result):
         return self.transitions.moved
 
     @property
-    def grades(self) -> list[int]:
-        """The grades that stand in either set."""
-        return [state.grade for state in self.transitions.states if state.grade is not None]
-
-    @property
-    def grade_table(self) -> Floats:
-        """How many pairs went from each of these grades, in rows, to each other; grades come first
-        among the states.
-        """
-        return self.transitions.table[: len(self.grades), : len(self.grades)]
-
-    @property
     def pairs(self) -> int:
         """How many pairs both sets grade."""
-        return sum(query.pairs for query in self.by_query)
+        return self.graded.pairs.size
 
     @cached_property
     def common(self) -> tuple[JudgedSet, JudgedSet]:
@@ -148,8 +137,7 @@ class Diff(Result):
             (name, *(own.spent() or (None,) * 4), len(own.failures))
             for name, own in zip(self.names, self.common, strict=True)
         ]
-        title = f"of the {len(self.common[0]):,} pairs that both hold"
-        return Table("cost", columns, rows, title)
+        return Table("cost", columns, rows, f"of the {len(self.common[0]):,} pairs that both hold")
 
     def moved_table(self) -> Table:
         """The pairs that moved, the farthest first."""
@@ -165,23 +153,21 @@ class Diff(Result):
         # how alike the order by either set is to that by people's grades
         reports = zip(SIDES, self.beside.reports if self.beside.is_of_both else (), strict=False)
         to_human = {side: of.board.statistics for side, of in reports if of.board}
+        common = dict(zip(SIDES, self.common, strict=True))
         return self.picked(
-            *("pairs", "grades", "up", "down", "findings"),
+            *("pairs", "up", "down", "findings"),
+            grades=self.graded.grades,
             names=dict(zip(SIDES, self.names, strict=True)),
             parents=dict(zip(SIDES, self.sides.parents, strict=True)),
             stale=self.sides.stale,
-            transitions=self.grade_table.astype(int),
+            transitions=replace(self.graded, weight=None).tables().sum(axis=0).astype(int),
             retest=self.noise,
             states=whole["states"],
             table=whole["table"],
             agreement=self.beside,
             leaderboard=self.board and {**self.board.as_json(), "to_human": to_human or None},
-            cost={"pairs": len(self.common[0])}
-            | {side: own.spent() for side, own in zip(SIDES, self.common, strict=True)},
-            failures={
-                side: Counter(own.failures.values())
-                for side, own in zip(SIDES, self.common, strict=True)
-            },
+            cost={"pairs": len(self.common[0])} | {s: own.spent() for s, own in common.items()},
+            failures={s: Counter(own.failures.values()) for s, own in common.items()},
             queries=[q._asdict() for q in self.by_query if q.moved],
             moves=whole["moved"],
         )
@@ -269,6 +255,7 @@ def diff_of(
     return Diff(
         sides,
         changes,
+        common,
         moves_by_query(common),
         up,
         down,

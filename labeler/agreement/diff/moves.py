@@ -33,7 +33,7 @@ from labeler.judging.changes import ABSENT, Transitions
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Interval, Row, Table, interval_text, number_text, shown
+from labeler.report.table import Column, Interval, Table, interval_text, number_text, shown
 from labeler.stats.drift import Drift, change
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ class Noise(Result):
             Column("another grade", format=".3f", ends=".3f"),
             Column("kappa", format=".3f", ends=".3f"),
         ]
-        rows: list[Row] = [
-            [f"{name} asked twice", of.moved, of.kappa]
+        rows = [
+            (f"{name} asked twice", of.moved, of.kappa)
             for name, of in zip(self.names, self.retests, strict=True)
             if of is not None
         ]
-        rows.append([" to ".join(self.names), self.moved, self.kappa])
+        rows.append((" to ".join(self.names), self.moved, self.kappa))
         return Table("retest", columns, rows, f"what asking twice gives, of {self.pairs:,} pairs")
 
     def as_json(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +147,9 @@ def sides_of_sets(
     sources = (*names, *(parent.name for parent in parents if parent))
     routed = frozenset().union(*(routed_pairs(collection, name) for name in sources))
     first, second = (side.without(routed) for side in sets_alike(parents, sets))
-    texts, weights = texts_of_queries(collection), _weights(collection, sources)
+    texts = texts_of_queries(collection)
+    # where the pairs are those that people drew and judged
+    weights = next(filter(None, (weights_of_people(collection, each) for each in sources)), None)
     scales = _scale(collection, names[0]), _scale(collection, names[1])
     return Sides(names, first, second, names, collection, texts, parents, weights, scales)
 
@@ -157,12 +159,6 @@ def _scale(collection: Collection, name: str) -> Sequence[int]:
     if not collection.judgements(name).exists():
         return ()
     return tuple(sorted(grade_names(collection, name)))
-
-
-def _weights(collection: Collection, sources: Iterable[str]) -> dict[Pair, float] | None:
-    """One over the chances of the pairs, where these are those that people drew and judged."""
-    weights = (weights_of_people(collection, source) for source in sources)
-    return next((each for each in weights if each is not None), None)
 
 
 def _parent_of_file(source: Any) -> Parent | None:

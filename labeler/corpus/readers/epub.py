@@ -15,7 +15,6 @@ from labeler.errors import BadInput
 from labeler.files.archives import opened, refuse_long
 
 _CONTAINER = "META-INF/container.xml"
-_ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 
@@ -28,7 +27,7 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
         if not book:  # the name of the part that lists the others
             raise BadInput(f"{path}: damaged: {_CONTAINER} names no package")
         package = archive.tree(book)
-        if _ENCRYPTION in archive.names:
+        if "META-INF/encryption.xml" in archive.names:
             raise BadInput(f"{path}: encrypted (DRM); a copy without it can be read")
         for name in dict.fromkeys(_chapters(package, posixpath.dirname(book))):
             page = archive.part(name)

@@ -75,8 +75,7 @@ def without_people(document: SourceDocument, marked: Iterable[str]) -> SourceDoc
         return each_name.sub(_person, _BESIDE_ROLE.sub(_person, text))
 
     blocks = [
-        replace(
-            each,
+        each._replace(
             text=each.text if each.code else shown(each.text),
             headings=tuple(map(shown, each.headings)),
         )

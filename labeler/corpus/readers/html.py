@@ -238,7 +238,8 @@ def bounded_markup(text: str) -> str:
         at, name = mark.end(), (mark[2] or "").lower()
         if name in _RAW and not mark[1]:
             end = re.compile(rf"(?i)</{name}(?=[\t\n\f\r />])").search(text, at)
-            inner, at = text[at : end.start() if end else None], end.start() if end else len(text)
+            stop = end.start() if end else len(text)
+            inner, at = text[at:stop], stop
             parts.append(f"<title>{inner.replace('<', '&lt;')}" if name == "title" else "")
         elif name and (name == "title" or name not in _RAW):
             parts.append(_bounded_tag(mark, name, is_open))

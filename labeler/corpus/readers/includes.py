@@ -67,8 +67,7 @@ class _Inliner:
         for above in (folder, *folder.parents):
             path = (above / name.lstrip("/")).resolve()  # Sphinx begins at the root with a slash
             if path.is_relative_to(self.root) and path.is_file():
-                inner = path.relative_to(self.root).parts
-                if any(each.startswith(".") for each in inner):
+                if any(each.startswith(".") for each in path.relative_to(self.root).parts):
                     return None
                 with file_problems(path):
                     fits = path.stat().st_size <= self.left

@@ -13,10 +13,10 @@ from labeler.corpus.readers.html import add_html
 from labeler.corpus.readers.outline import Extracted, Outline, finished, read_plaintext, squeezed
 from labeler.errors import BadInput
 
-_HEADERS = ("From", "To", "Cc", "Date")
 
-
-def read_mail(path: Path, raw: bytes, headers: Sequence[str] = _HEADERS) -> Extracted:
+def read_mail(
+    path: Path, raw: bytes, headers: Sequence[str] = ("From", "To", "Cc", "Date")
+) -> Extracted:
     """A message under its subject: who wrote it, and its text; attachments are not read.
 
     A saved page is a message of which no headers are shown, without its pictures and styles.

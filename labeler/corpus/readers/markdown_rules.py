@@ -231,10 +231,10 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     title = _QUOTED_TITLE.fullmatch(match[1])
     state.push("region_open", "div", 1).map = [start, after]
     _push_paragraph(state, title[1] if title else match[1], start, start + 1, leads=True)
-    parent, most, indent = state.parentType, state.lineMax, state.blkIndent
-    state.parentType, state.lineMax, state.blkIndent = "region", after, indent + 4
+    around = state.parentType, state.lineMax, state.blkIndent
+    state.parentType, state.lineMax, state.blkIndent = "region", after, state.blkIndent + 4
     state.md.block.tokenize(state, start + 1, after)
-    state.parentType, state.lineMax, state.blkIndent = parent, most, indent
+    state.parentType, state.lineMax, state.blkIndent = around
     state.push("region_close", "div", -1)
     state.line = after
     return True
@@ -283,11 +283,8 @@ def _colons(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     elif directive:
         while after < end and _OPTION.fullmatch(_line(state, after)):
             after += 1
-        kind, title = (
-            directive[1] or directive[3],
-            directive[2] or directive[4] or directive[5] or "",
-        )
-        _push_title(state, kind, re.sub(r"^\{.*\}$", "", title), start, after)
+        title = re.sub(r"^\{.*\}$", "", directive[2] or directive[4] or directive[5] or "")
+        _push_title(state, directive[1] or directive[3], title, start, after)
     state.line = after
     return True
 

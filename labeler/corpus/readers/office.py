@@ -67,7 +67,7 @@ _SHAPES = ("sp", "graphicFrame")
 
 def _add_slide(outline: Outline, slide: Element) -> None:
     """Add what a slide shows: its title as a heading, then the rest in its order."""
-    shapes = [each for each in _walk(slide, _SHAPES) if each.tag in _SHAPES]
+    shapes = [*_topmost(slide, _SHAPES)]
     marks = (shape.find(".//ph") for shape in shapes)
     kinds = ["" if mark is None else mark.get("type", "") for mark in marks]
     rest = _Document(outline=outline)
@@ -133,6 +133,11 @@ def _walk(element: Element, last: Container[str]) -> Iterator[Element]:
                 stack += reversed(inner)
 
 
+def _topmost(element: Element, tags: Container[str]) -> Iterator[Element]:
+    """Those of these elements that a reader sees below another one, outermost ones alone."""
+    return (each for each in _walk(element, tags) if each.tag in tags)
+
+
 def _value(element: Element, path: str) -> str:
     """The attribute `val` of an element below another one; empty where there is none."""
     inner = element.find(path)
@@ -153,7 +158,7 @@ def _words(paragraph: Element) -> str:
 
 def _words_of_all(element: Element) -> str:
     """The words of a cell or a note, with those of tables in it."""
-    return squeezed(" ".join(_words(each) for each in _walk(element, ("p",)) if each.tag == "p"))
+    return squeezed(" ".join(map(_words, _topmost(element, ("p",)))))
 
 
 @dataclass
@@ -172,16 +177,13 @@ class _Document:
 
     def add(self, element: Element) -> None:
         """Add the paragraphs and tables below an element."""
-        for inner in _walk(element, ("p", "tbl")):
+        for inner in _topmost(element, ("p", "tbl")):
             if inner.tag == "p":
                 self.add_paragraph(inner)
-            elif inner.tag == "tbl":
+            else:
                 self.close_code()
-                rows = (row for row in _walk(inner, ("tr",)) if row.tag == "tr")
-                self.outline.rows(
-                    [_words_of_all(cell) for cell in _walk(row, ("tc",)) if cell.tag == "tc"]
-                    for row in rows
-                )
+                rows = _topmost(inner, ("tr",))
+                self.outline.rows([*map(_words_of_all, _topmost(row, ("tc",)))] for row in rows)
 
     def add_paragraph(self, paragraph: Element) -> None:
         """Add a heading, an item, a line of code or a paragraph, and what belongs to it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from labeler.corpus.blocks import Block, Headings, TitledBlocks
@@ -194,10 +194,10 @@ def extracted(title: str, outline: Outline) -> Extracted:
     placed: list[Block] = []
     line = 1
     for block in outline.blocks:
-        shown = block.text or (block.headings[-1] if block.headings else "")
+        shown = block.text or ("", *block.headings)[-1]
         gap = ("\n" if block.tight else "\n\n") if parts else ""
         line += len(gap)
-        placed.append(replace(block, line=line))
+        placed.append(block._replace(line=line))
         parts += [gap, shown]
         line += shown.count("\n")
     text = "".join(parts)
@@ -272,14 +272,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 def read_plaintext(text: str) -> TitledBlocks:
     """An empty title and the text's paragraphs."""
-    blocks: list[Block] = []
-    paragraph: list[str] = []
-    lines = (match[0] for match in _LINE.finditer(text))  # of which one at a time is held
-    for number, ended in enumerate(chain(lines, [""]), start=1):
-        line = ended.removesuffix("\n").removesuffix("\r")
-        if line.strip():
-            paragraph.append(line.rstrip())
-        elif paragraph:
-            blocks.append(Block("\n".join(paragraph), (), number - len(paragraph)))
-            paragraph = []
-    return "", blocks
+    lines = (match[0].rstrip() for match in _LINE.finditer(text))  # of which few are held
+    by_kind = groupby(enumerate(lines, start=1), key=lambda line: bool(line[1]))
+    paragraphs = ([*group] for is_text, group in by_kind if is_text)
+    return "", [Block(text_of(each), (), each[0][0]) for each in paragraphs]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
@@ -88,8 +88,7 @@ def _opened(path: Path, raw: bytes) -> PdfReader:
 # What stands in a line of a page, and where: its cells, of which most lines have one.
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(NamedTuple):
     """A stretch of a line; `x` and `y` are where it begins, from the left and from below.
 
     Lengths are in points.
@@ -124,8 +123,8 @@ def _lines(page: PageObject) -> list[_Line]:
     lines: list[list[_Cell]] = [[]]
 
     def take(text: str, outer: Any, inner: Any, font: Any, size: float) -> None:
-        scale = abs((inner[0] * inner[3] - inner[1] * inner[2]) ** 2) ** 0.25
-        scale *= abs((outer[0] * outer[3] - outer[1] * outer[2]) ** 2) ** 0.25
+        areas = (each[0] * each[3] - each[1] * each[2] for each in (inner, outer))
+        scale = math.sqrt(abs(math.prod(areas)))
         x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
         y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
         name = str(font.get("/BaseFont", "")) if font else ""
@@ -142,7 +141,7 @@ def _lines(page: PageObject) -> list[_Line]:
     for line in filter(None, lines):  # the cells of a row may come as lines of one height
         last = rows[-1][-1] if rows[-1] else line[0]
         if abs(line[0].y - last.y) < 1 and line[0].x > last.x:
-            rows[-1] += [replace(line[0], text=f"\n{line[0].text}"), *line[1:]]
+            rows[-1] += [line[0]._replace(text=f"\n{line[0].text}"), *line[1:]]
         else:
             rows.append(line)
     return _in_columns([*map(_cells, filter(None, rows))])
@@ -159,8 +158,7 @@ def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
             several.append([])
         several[-1].append(run)
     cells = [
-        replace(
-            cell[0],
+        cell[0]._replace(
             text="".join(run.text for run in cell).replace("\n", " "),
             size=max(run.size for run in cell),
             bold=all(run.bold for run in cell),
@@ -174,7 +172,7 @@ def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
         for part in ([cell.text] if cell.mono else _TABULATED.split(cell.text))
     )
     return [
-        replace(cell, text=part.strip(), x=cell.x + cell.mono * indentation(part) * 0.6 * cell.size)
+        cell._replace(text=part.strip(), x=cell.x + cell.mono * indentation(part) * 0.6 * cell.size)
         for cell, part in parts
     ]
 
@@ -323,8 +321,7 @@ def _blocks(pages: Sequence[Sequence[_Line]], level_of: _Levels) -> tuple[list[B
     return outline.blocks, "".join(parts[:-1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A heading of a level, a paragraph, code, or a row of a table by its number in it."""
 
     text: str
@@ -343,10 +340,10 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
         lines = [*group]
         if level == _CODE:
             yield _Part(_code_of(lines), level)
-        elif is_table:
+            continue
+        if is_table:
             rows = enumerate(map(_text_of, lines))
             yield from (_Part(text, 0, row if len(lines) > 1 else -1) for row, text in rows)
-        if is_table or level == _CODE:
             continue
         is_end = _ends_heading if level else partial(_ends_paragraph, width, pitch)
         words = [lines[0][0].text]
@@ -375,8 +372,8 @@ def _ends_heading(before: _Cell, cell: _Cell) -> bool:
 
 def _ends_paragraph(length: float, pitch: float, before: _Cell, cell: _Cell) -> bool:
     """Whether a paragraph ends: before a larger gap, or where a short line ends a sentence."""
-    is_short, gap = len(before.text) < _SHORT_LINE * length, before.y - cell.y
-    ends = is_short and before.text.endswith(_SENTENCE_END)
+    gap, text = before.y - cell.y, before.text
+    ends = len(text) < _SHORT_LINE * length and text.endswith(_SENTENCE_END)
     return ends or (gap > 1.3 * pitch and gap > 1.4 * before.size)
 
 

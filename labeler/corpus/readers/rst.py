@@ -137,7 +137,6 @@ _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
-_SHOWN_OPTIONS = frozenset(("caption", "alt"))
 
 
 def read_rst(text: str) -> TitledBlocks:
@@ -210,17 +209,18 @@ class _Reader:
             end = next((n for n in range(start + 1, end) if not line_at(self.lines, n)), end)
             drop(ADDRESSES, text_of(self.lines[start:end]))
             return end
-        directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
-        body = self.lines[start + 1 : end]
-        if directive and self.depth < DEEPEST and UNSHOWN.fullmatch(directive[1]):
-            drop_directive(directive[1], text_of(self.lines[start:end]))
-        elif directive and self.depth < DEEPEST:
+        directive = _DIRECTIVE.fullmatch(line) if self.depth < DEEPEST else None
+        footnote, body = _FOOTNOTE_TARGET.fullmatch(line), self.lines[start + 1 : end]
+        whole = text_of(self.lines[start:end])
+        if directive and UNSHOWN.fullmatch(directive[1]):
+            drop_directive(directive[1], whole)
+        elif directive:
             self.add_directive(number, directive[1], *_parts_of(directive[2], body))
         elif footnote:
             rest = " ".join(text for _, text in body)
             self.outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
         elif not _SUBSTITUTION.fullmatch(line):
-            drop(SCRIPTS, text_of(self.lines[start:end]))
+            drop(SCRIPTS, whole)
         return end
 
     def add_directive(
@@ -229,7 +229,7 @@ class _Reader:
         """What a directive shows of its argument, its options and its content."""
         outline, inner, caption = self.outline, self.outline.nested(), options.get("caption", "")
         for option, value in options.items():
-            if option not in _SHOWN_OPTIONS:
+            if option not in ("caption", "alt"):
                 drop("options of directives", f":{option}: {value}")
         if CODE.fullmatch(name):
             outline.prose(one_line(caption), line, leads=True)
@@ -358,12 +358,11 @@ def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
     """A directive's argument (its further lines with it), its options and its content."""
     options: dict[str, str] = {}
     position = 0
-    while position < len(body) and body[position][1].strip():
-        option = _OPTION.fullmatch(body[position][1])
-        if option:
+    for _, line in body:
+        if option := _OPTION.fullmatch(line):
             options[option[1]] = option[2] or ""
-        elif argument and not options:
-            argument += "\n" + body[position][1].strip()
+        elif line.strip() and argument and not options:
+            argument += "\n" + line.strip()
         else:
             break
         position += 1

@@ -51,9 +51,12 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: empty")
-    if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
-        problem = "queries by its name, and with texts alone"
-        raise BadInput(f"{path}: {problem}; name it as documents if it holds those")
+    others = set(map(str.casefold, first[1])) - {"_id", "id", "text", "metadata"}
+    if role_of(path.name) == QUERIES and not others:
+        raise BadInput(
+            f"{path}: queries by its name, and with texts alone; name it as documents if it holds "
+            "those"
+        )
     check_has_text(path, first[1], fields)
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)
@@ -80,8 +83,9 @@ def documents_of_rows(
             if document.id is not None:
                 first = ids.add(document.id)
                 if first < len(lines):
-                    problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
-                    raise position.error(problem)
+                    raise position.error(
+                        f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                    )
                 lines.append(number)
             yield document
 
@@ -120,8 +124,10 @@ def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
         is_of_queries = usual == "_id" and fields.query_field
         if value is None and usual != "title" and not is_of_queries:
             parameter = f"{usual.removeprefix('_')}_field"
-            problem = f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}"
-            raise BadRow(problem, parameter=parameter)
+            raise BadRow(
+                f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}",
+                parameter=parameter,
+            )
         if value is not None or not is_of_queries:
             is_whole = usual == "_id" and isinstance(value, float) and value.is_integer()
             values[usual] = int(value) if is_whole else value
@@ -133,8 +139,10 @@ def _refuse_hidden_text(length: int, rest: RowValues) -> None:
     """`BadInput` of a row whose texts are nested for the greater part: nobody can guess which."""
     nested = {name: value for name, value in rest.items() if name.casefold() != "metadata"}
     if _length(nested) > length:
-        problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
-        raise BadRow(problem, parameter="text_field")
+        raise BadRow(
+            f"the text is nested, in {', '.join(paths_of(nested))}; which is it?",
+            parameter="text_field",
+        )
 
 
 def _length(value: Any) -> int:

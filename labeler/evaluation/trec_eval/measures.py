@@ -40,6 +40,16 @@ class Gained:
     ideal_rank: Integers
     ideal_gain: Floats
 
+    @property
+    def terms(self) -> Floats:
+        """The gains of the retrieved documents, discounted."""
+        return self.gain / discounts(self.rank)
+
+    @property
+    def ideals(self) -> Floats:
+        """Those of the ideal rankings."""
+        return self.ideal_gain / discounts(self.ideal_rank)
+
 
 def gained(r: Rankings, worth: Worth) -> Gained:
     """Gains are grades, unless `worth` says otherwise; documents without a gain are left out."""
@@ -63,13 +73,13 @@ def _gains(grade: Integers, worth: Worth) -> Floats:
 def dcg(r: Rankings, worth: Worth) -> Floats:
     """Discounted gains of the rankings."""
     g = gained(r, worth)
-    return sums(g.query, g.gain / discounts(g.rank), r.n)
+    return sums(g.query, g.terms, r.n)
 
 
 def ideal_dcg(r: Rankings, worth: Worth) -> Floats:
     """Discounted gains of the ideal rankings."""
     g = gained(r, worth)
-    return sums(g.ideal_query, g.ideal_gain / discounts(g.ideal_rank), r.n)
+    return sums(g.ideal_query, g.ideals, r.n)
 
 
 def ndcg(r: Rankings, worth: Worth) -> Floats:
@@ -88,8 +98,7 @@ def _by_query(r: Rankings, g: Gained) -> Iterator[tuple[int, slice, slice]]:
 def ndcg_rel(r: Rankings, worth: Worth) -> Floats:
     """nDCG averaged over the ranks of the relevant documents."""
     g = gained(r, worth)
-    terms, ideals = g.gain / discounts(g.rank), g.ideal_gain / discounts(g.ideal_rank)
-    values_by_query = np.zeros(r.n)
+    terms, ideals, values_by_query = g.terms, g.ideals, np.zeros(r.n)
     for q, hits, best in _by_query(r, g):
         ideal, dcg = np.cumsum(ideals[best]), np.cumsum(terms[hits])
         good = g.gain[hits] > 0
@@ -105,7 +114,7 @@ def ndcg_rel(r: Rankings, worth: Worth) -> Floats:
 def r_ndcg(r: Rankings, level: int, worth: Worth) -> Floats:
     """nDCG averaged over the ranks at which the ideal ranking's gain changes."""
     g = gained(r, worth)
-    terms, ideals = g.gain / discounts(g.rank), g.ideal_gain / discounts(g.ideal_rank)
+    terms, ideals = g.terms, g.ideals
     values_by_query, relevants = np.zeros(r.n), r.in_pool(level)
     for q, hits, best in _by_query(r, g):
         if not relevants[q] or best.start == best.stop:
@@ -151,7 +160,7 @@ def rbp(r: Rankings, worth: Worth, p: float) -> Floats:
     tops = np.zeros(r.n, dtype=np.int64)
     np.maximum.at(tops, r.pool_query, r.pool_grade)
     low = min(0.0, *worth.values(), 0.0)
-    ends: dict[int, float] = {}
+    ends = {}
     for top in set(tops.tolist()):  # of the levels that gain themselves only the topmost counts
         levels = (float(level) for level in range(top, -1, -1) if level not in worth)
         ends[top] = max([next(levels, -math.inf), *worth.values()])

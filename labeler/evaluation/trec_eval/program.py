@@ -11,7 +11,7 @@ import numpy as np
 
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.trec_eval import measures as te
-from labeler.evaluation.trec_eval.measures import Line, Maker
+from labeler.evaluation.trec_eval.measures import Line
 from labeler.messages import no_query_in_common
 from labeler.metrics import measures as ours
 from labeler.metrics.judged import JudgedPairs
@@ -25,7 +25,9 @@ from labeler.trec.pairs import PairColumns
 RUN_ID, QUERIES = "runid", "num_q"
 """Printed from the run itself and from how many queries were averaged over."""
 
-MEASURES: dict[str, Maker] = {
+UTILITY = (1.0, -1.0, 0.0, 0.0)
+
+MEASURES = {
     "num_ret": te.count(lambda r, level: r.retrieved),
     "num_rel": te.count(lambda r, level: r.in_pool(level)),
     "num_rel_ret": te.count(ours.num_rel_ret),
@@ -41,7 +43,7 @@ MEASURES: dict[str, Maker] = {
     "infAP": te.plain(ours.inferred_average_precision),
     "gm_bpref": te.plain(ours.bpref, "geometric", by_query=False),
     "Rprec_mult": te.at(te.r_multiple, te.MULTIPLES),
-    "utility": te.numbered(te.utility, (1.0, -1.0, 0.0, 0.0)),
+    "utility": te.numbered(te.utility, UTILITY),
     "11pt_avg": te.numbered(te.averaged_precision, te.RECALLS),
     "binG": te.plain(te.binary_gain),
     "G": te.of_gains(te.normalized_gain),
@@ -108,8 +110,7 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
         if dot:
             parameters.setdefault(name, parameter_text)
     printed: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in names_asked]
-    utility = partial(te.utility, documents=documents)
-    sized = {"utility": te.numbered(utility, (1.0, -1.0, 0.0, 0.0))}
+    sized = {"utility": te.numbered(partial(te.utility, documents=documents), UTILITY)}
     for name, make in (MEASURES | sized).items():
         printed += make(name, parameters.get(name, "")) if name in names_asked else []
     return printed

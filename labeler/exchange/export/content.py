@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -20,8 +19,7 @@ Files = dict[str, Write]
 """The files of an export by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """A collection's texts and grades; every pair of the qrels has both of its texts here.
 
     `runs` are those to export with it.
@@ -31,7 +29,7 @@ class Content:
     documents: Documents
     queries: Mapping[str, Query]
     qrels: Qrels
-    runs: Mapping[str, Run] = field(default_factory=dict)
+    runs: Mapping[str, Run]
 
     def grades(self) -> Iterator[tuple[str, str, int]]:
         """Query, document and grade of every pair, sorted by query and document."""
@@ -77,8 +75,10 @@ def refuse_equal_texts(content: Content, tool: str) -> None:
         text = content.queries[query_id].text
         first = first_by_text.setdefault(text, query_id)
         if first != query_id:
-            problem = f"the queries {first} and {query_id} have one text, {text[:60]!r}"
-            raise BadInput(f"{problem}, by which {tool} knows them; export one of them")
+            raise BadInput(
+                f"the queries {first} and {query_id} have one text, {text[:60]!r}, by which {tool} "
+                "knows them; export one of them"
+            )
 
 
 # The names of the formats of exports, for whoever offers a choice of them.

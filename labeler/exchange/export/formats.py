@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from labeler.data import Query
 from labeler.exchange.export.content import (
@@ -119,18 +118,20 @@ def _parquet_files(content: Content) -> Files:
     documents = ((d.id, d.title, d.text) for d in content.documents.values())
     queries = ((q.id, q.text) for q in content.queries.values())
 
-    tables: dict[str, tuple[Sequence[str], Rows]] = {
-        "corpus.parquet": (("_id", "title", "text"), documents),
-        "queries.parquet": (("_id", "text"), queries),
-        "qrels.parquet": (("query-id", "corpus-id", "score"), content.grades()),
+    return {
+        "corpus.parquet": lambda path: write_parquet(
+            path, dict.fromkeys(("_id", "title", "text"), "string"), documents
+        ),
+        "queries.parquet": lambda path: write_parquet(
+            path, dict.fromkeys(("_id", "text"), "string"), queries
+        ),
+        "qrels.parquet": lambda path: write_parquet(
+            path,
+            dict(zip(BEIR_HEADER, ("string", "string", "int32"), strict=True)),
+            content.grades(),
+        ),
+        "README.md": lambda path: write_text(path, [_CARD]),
     }
-    written: Files = {name: partial(_write_parquet, *t) for name, t in tables.items()}
-    return {**written, "README.md": lambda path: write_text(path, [_CARD])}
-
-
-def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
-    """Write texts, and the one column of grades as integers."""
-    write_parquet(path, {name: "int32" if name == "score" else "string" for name in columns}, rows)
 
 
 # Files that TREC's own tools read.

@@ -141,8 +141,7 @@ def grades_in(outcomes: Iterable[Outcome | None]) -> tuple[int | None, ...]:
 def list_rounds(assessor: Assessor, texts: Texts, whole: DocumentList) -> Rounds:
     """The rounds by which the documents of a list are judged: together, then alone what is left."""
     pairs = whole.pairs
-    part = _list_part(assessor, texts, pairs, "list")
-    [answer] = yield [replace(part, pays=whole.pays)]
+    [answer] = yield [replace(_list_part(assessor, texts, pairs, "list"), pays=whole.pays)]
     if answer is None:
         return dict.fromkeys(pairs)
     outcomes = dict(zip(pairs, _outcomes(pairs, answer), strict=True))
@@ -351,8 +350,10 @@ def check_reads(prompt: Prompt, model: str) -> None:
     """Raise `Misuse` where a prompt needs a model that reads it, and this one does not."""
     front = prompt.front
     if model == "similarity" and (front.has_parts or front.batch > 1 or front.examples):
-        problem = f"similarity reads no prompt, so it cannot do what {prompt.name} asks for"
-        raise Misuse(f"{problem}; name an LLM", parameter="model")
+        raise Misuse(
+            f"similarity reads no prompt, so it cannot do what {prompt.name} asks for; name an LLM",
+            parameter="model",
+        )
 
 
 def unanswered(

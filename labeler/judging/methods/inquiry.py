@@ -165,8 +165,7 @@ class Task(Generic[Value]):
         if reply.finish_reason == TOO_LONG:
             return
         if isinstance(self.outcome, Failure):
-            is_cut = self.outcome.status == "truncated"
-            self.request = self.request.again(is_longer=is_cut)
+            self.request = self.request.again(is_longer=self.outcome.status == "truncated")
         self.remembered = self.remembered and reply.remembered
 
     @property

@@ -47,8 +47,7 @@ def combined(pair: Pair, prompt: Prompt, parts: Mapping[str, Judgement]) -> Judg
         f"{name}: {part.grade}" + (f" ({part.reason})" if part.reason else "")
         for name, part in parts.items()
     )
-    reason = f"{', '.join(named)}; {combine.rule} {shown}"
-    return Judgement(pair, prompt.grades[reached], reason)
+    return Judgement(pair, prompt.grades[reached], f"{', '.join(named)}; {combine.rule} {shown}")
 
 
 def first_failure(pair: Pair, parts: Mapping[str, object]) -> Outcome | None:

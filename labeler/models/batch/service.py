@@ -47,7 +47,6 @@ class BatchState(NamedTuple):
 
     id: str
     status: str
-    total: int = 0
     completed: int = 0
     failed: int = 0
     answers: str = ""
@@ -224,12 +223,11 @@ def _file_name(token: str) -> str:
 def _state(batch: Any) -> BatchState:
     """The state in an answer; `TypeError` and the like of one that says something else."""
     counts = batch.request_counts
-    numbers = (counts.total, counts.completed, counts.failed) if counts else (0, 0, 0)
+    numbers = (counts.completed, counts.failed) if counts else (0, 0)
     if not all(type(number) is int and number >= 0 for number in numbers):
         raise TypeError("a batch counts its requests")
-    total, completed, failed = numbers
     files = batch.output_file_id or "", batch.error_file_id or ""
     errors = getattr(batch.errors, "data", None) or []
     problem = "; ".join(filter(None, (error.message for error in errors[:3])))
     status, *words = map(whole, (batch.status, *files, problem[:SHOWN]))
-    return BatchState(whole(batch.id), status, total, completed, failed, *words)
+    return BatchState(whole(batch.id), status, *numbers, *words)

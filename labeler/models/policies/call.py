@@ -215,20 +215,13 @@ class Deferral:
 
     `waiting` says of the keys of requests in which batch they wait, at any moment. Where `is_live`,
     all others are asked; else they are handed to `take`, and without one they stay unasked. With
-    `assumes_abilities` no server is asked what it accepts: the requests go into a file. What is
-    asked `later` is asked live then, and so costs no less.
+    `assumes_abilities` no server is asked what it accepts: the requests go into a file.
     """
 
     waiting: Mapping[bytes, str] = field(default_factory=dict)
     is_live: bool = True
     take: Callable[[KeyedRequest], None] | None = None
     assumes_abilities: bool = False
-    later: bool = False
-
-    @property
-    def is_for_batch(self) -> bool:
-        """Whether calls cost what they do in a batch."""
-        return not self.is_live and not self.later
 
 
 @dataclass(slots=True)

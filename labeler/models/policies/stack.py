@@ -263,17 +263,20 @@ def most_thoughts(model: Model, store: Store) -> int:
     return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
 
 
+NO_REPLY = "no stored reply"
+
+
 def only_remembered(model_id: str, store: Store) -> Model:
-    """A model that answers from the store alone; what is not there is a failed call.
+    """A model that answers from the store alone; what is not there fails as it failed before.
 
     A model is a server's if the store holds what it accepts, or accepted once.
     """
-
-    async def ask(_request: Request) -> Reply:
-        raise CallFailed("no stored reply")
-
     is_server = store.fact(_abilities_of(model_id)) is not None
     canon = Canon(model_id, reads_inputs=not is_server)
+
+    async def ask(request: Request) -> Reply:
+        _, status, detail = store.failure(canon.keyed(request).key) or (0, "call_failed", NO_REPLY)
+        raise CallFailed(detail, status)
 
     def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
         return stored_replies(store, map(canon.keyed, requests))

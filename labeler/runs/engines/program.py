@@ -226,7 +226,6 @@ def _number_in(line: bytes) -> int:
 
 def _last_line(errors: IO[bytes]) -> str:
     """The last line of what a program printed to stderr, which says why it failed."""
-    size = errors.seek(0, os.SEEK_END)
-    errors.seek(max(0, size - 4096))
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4096))
     lines = [line for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
     return f": {' '.join(lines[-1].split())[:_LAST_WORDS]}" if lines else ""

@@ -172,12 +172,6 @@ async def _take(
             return
         if state.problem:
             taken.control.note(f"{record}: {state.status}: {state.problem}")
-        if 0 < state.total < record.requests:
-            taken.control.note(
-                f"{record}: the server knows {state.total:,} of "
-                f"{count_of(record.requests, 'request', 'requests')}; submit asks the others "
-                "again"
-            )
         taken.collected.add(await downloaded(collection, record, state, service))
     except (NotFound, ShortAnswers) as problem:
         taken.problems.append(problem)

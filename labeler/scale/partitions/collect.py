@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Container
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import NamedTuple
+from itertools import chain, repeat
 
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.data import Judged, Judgement, Pair, state_of
+from labeler.data import Failure, Judged
 from labeler.errors import BadInput, Incomplete
 from labeler.judging.assessor import Assessor, as_shown
+from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import (
     Job,
     JudgeResult,
@@ -21,10 +21,9 @@ from labeler.judging.job import (
     with_suspicions,
     write_set,
 )
-from labeler.judging.methods.inquiries import Inquiries
 from labeler.messages import count_of
 from labeler.models.policies.limits import Spending
-from labeler.models.policies.stack import only_remembered
+from labeler.models.policies.stack import NO_REPLY, only_remembered
 from labeler.models.session import Control, sync
 from labeler.report.result import Merged, Result
 from labeler.scale.partitions.folder import AnyFolder, PartitionedJob, PartitionFolder
@@ -82,9 +81,8 @@ async def acollect(
     """
     opened, parts = open_collection(collection), PartitionFolder.of(folder)
     control, job = control or Control(), parts.read_job()
-    unfinished = frozenset(
-        parts.unfinished(job)
-    )  # before replies are read: the others have all of theirs
+    # before replies are read: the others have all of theirs
+    unfinished = frozenset(parts.unfinished(job))
     replies = _take_replies(opened, parts, job, control)
     _check_unchanged(opened, parts, job)
     done = len(job.partitions) - len(unfinished)
@@ -103,7 +101,7 @@ async def acollect(
         )
         assessor = as_shown(assessor, opened, job.name, texts)
         assessor = replace(assessor, examples=examples_of(job, prompt))
-        judging = _judged(set_of_pairs, assessor, _Partitions(parts, job, unfinished))
+        judging = _judged(set_of_pairs, assessor, parts, unfinished, control)
         tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
     return CollectedPartitions(
         JudgeResult(set_of_pairs, tally, Spending(), True), done, len(job.partitions), replies
@@ -141,70 +139,33 @@ def _check_unchanged(collection: Collection, folder: PartitionFolder, job: Parti
         )
 
 
-class _Partitions(NamedTuple):
-    """The partitions of a folder, and those that are not judged yet."""
-
-    folder: PartitionFolder
-    job: PartitionedJob
-    unfinished: frozenset[int]
-
-    def of(self, pairs: Iterable[Pair]) -> Iterator[tuple[int, list[Pair]]]:
-        """The number of each partition, and which of a set's pairs are its own."""
-        rest = iter(pairs)
-        for number, partition in enumerate(self.job.partitions):
-            yield number, list(islice(rest, partition.pairs))
-
-    def rows(self, number: int) -> dict[Pair, Judged]:
-        """The judgements of a partition that is done."""
-        rows = read_judgements(self.folder.judged(number))
-        return {row.judged.outcome.pair: row.judged for row in rows}
-
-    def check_given(self, number: int, pair: Pair, grade: int, asked: Inquiries) -> None:
-        """`BadInput` where a grade that the collection's replies do not give has none of its own.
-
-        Another worker may have asked the same, of which the collection keeps the first reply.
-        """
-        problem, replies = f"grades have no reply, as that of {' '.join(pair)}", None
-        if self.folder.replies(number).is_file():
-            with open_store(self.folder.replies(number), reading=True) as store:
-                own = replace(asked.assessor, model=only_remembered(self.job.model_id, store))
-                [(_, replies, _)] = Inquiries(asked.pairs, asked.texts, own).recalled([pair])
-        if isinstance(replies, Judged):
-            replied = state_of(replies.outcome).answer
-            if replied == grade:
-                return
-            problem = f"{' '.join(pair)} has the grade {grade}, and its replies give {replied}"
-        path = self.folder.judged(number)
-        line = list(self.rows(number)).index(pair) + 1
-        raise BadInput.at(path, line, f"{problem}; remove the file, and have it judged again")
-
-
-async def _judged(job: Job, assessor: Assessor, parts: _Partitions) -> AsyncIterator[Judged]:
+async def _judged(
+    set_of_pairs: Job,
+    assessor: Assessor,
+    parts: PartitionFolder,
+    unfinished: Container[int],
+    control: Control,
+) -> AsyncIterator[Judged]:
     """What the replies say of a set's pairs, in their order; none is asked for now.
 
-    A pair to whose requests there is no reply has the failure that a worker had, or what was judged
-    before of a pair of a partition that is not done.
+    A pair without a reply keeps what was judged of it before. `BadInput` where its partition is
+    done: its replies were lost.
     """
-    earlier = _earlier(job, parts)
-    for number, pairs in parts.of(job.pairs):
-        is_done = number not in parts.unfinished
-        rows = parts.rows(number) if is_done else earlier
-        inquiries = Inquiries(pairs, job.texts, assessor)
-        for pair, item, _ in inquiries.every():
-            given, row = item if isinstance(item, Judged) else None, rows.get(pair)
-            if is_done and row and isinstance(row.outcome, Judgement):
-                grade = row.outcome.grade
-                if given is None or state_of(given.outcome).answer != grade:
-                    parts.check_given(number, pair, grade, inquiries)
-            if judged := given or row:
-                yield with_suspicions(replace(judged, remembered=True), job.texts)
-
-
-def _earlier(job: Job, parts: _Partitions) -> dict[Pair, Judged]:
-    """What was judged before of the pairs of partitions that are not done."""
-    path = job.collection.judgements(job.name)
-    if not parts.unfinished or not path.exists():
-        return {}
-    left = {pair for n, pairs in parts.of(job.pairs) if n in parts.unfinished for pair in pairs}
-    rows = (row for row in read_judgements(path) if not row.carried)
-    return {pair: row.judged for row in rows if (pair := row.judged.outcome.pair) in left}
+    partitions = enumerate(parts.read_job().partitions)
+    numbers = chain.from_iterable(repeat(number, part.pairs) for number, part in partitions)
+    path = set_of_pairs.collection.judgements(set_of_pairs.name)
+    rows = read_judgements(path) if unfinished and path.exists() else ()
+    earlier = {row.judged.outcome.pair: row.judged for row in rows if not row.carried}
+    options = PairOptions(stop=control.stop, note=control.note)
+    async for judged in judge_pairs(set_of_pairs.pairs, set_of_pairs.texts, assessor, options):
+        number, row, outcome = next(numbers), judged, judged.outcome
+        if isinstance(outcome, Failure) and NO_REPLY in outcome.detail:
+            if number not in unfinished:
+                raise BadInput(
+                    f"{parts.judged(number)}: a pair has no reply: {' '.join(outcome.pair)}; "
+                    "remove the file, and have it judged again"
+                )
+            if outcome.pair not in earlier:
+                continue
+            row = earlier[outcome.pair]
+        yield with_suspicions(replace(row, remembered=True), set_of_pairs.texts)

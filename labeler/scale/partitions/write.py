@@ -73,7 +73,7 @@ async def awrite_partitions(
             f"{opened.folder}: requests wait in batches; collect or cancel those first",
             parameter="folder",
         )
-    deferred = replace(options.session, deferral=Deferral(is_live=False, later=True))
+    deferred = replace(options.session, deferral=Deferral(is_live=False))
     async with prepare(opened, pool_of, options, control, deferred) as prepared:
         await _find_out_abilities(prepared)
         job = _job(prepared, options)

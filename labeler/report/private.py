@@ -33,10 +33,9 @@ class Private:
             for folder in folders
             for spelling in (os.fspath(folder), os.path.abspath(folder), os.path.realpath(folder))
         }
-        longest_first = sorted(spellings - {"."}, key=len, reverse=True)
         self._folders = [
             re.compile(rf"(?<![\w/.-]){re.escape(folder)}(?:/|(?![\w/.-]))")
-            for folder in longest_first
+            for folder in sorted(spellings - {"."}, key=len, reverse=True)
         ]
 
     def __call__(self, text: str) -> str:
