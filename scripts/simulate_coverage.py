@@ -12,7 +12,7 @@ Of each interval: the share that holds the truth, the shares that lie above and 
 median width beside that of the method named first.
 
 Usage: simulate_coverage.py [--repeats 2000] [--worlds simulated skewed nist.qrels:gpt-4o.qrels]
-       [--sizes 25 50] [--statistics kappa tau-b] [--methods cluster-bootstrap jackknife]
+       [--sizes 25 50] [--statistics kappa tau-b] [--methods of-tables cluster-bootstrap]
 """
 
 from __future__ import annotations
@@ -132,9 +132,9 @@ class Tally:
         return f"{self.share:.3f} ({self.above / self.count:.3f} {self.below / self.count:.3f})"
 
 
-PLAIN = "unstabilized"
+OURS, PLAIN = "of-tables", "cluster-bootstrap"
 INTERVALS: dict[str, Callable[[Replicates], Interval]] = {
-    "cluster-bootstrap": of_tables,
+    OURS: of_tables,
     "percentile": percentile,
     "jackknife": jackknife,
 }

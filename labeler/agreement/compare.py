@@ -80,8 +80,7 @@ def estimate(statistic: Statistic, sample: Sample) -> Interval:
     value = defined(statistic(sample.total))
     if value is None:
         return UNDEFINED
-    of = Replicates(sample, statistic, statistic.bounded)
-    ends = of_tables(of) if sample.queries > 1 else None
+    ends = of_tables(Replicates(sample, statistic))
     if ends is None:
         return Interval(value, None, None)
     return Interval(value, *np.clip(ends, *_limits(statistic)).tolist())
@@ -118,13 +117,11 @@ def _limits(statistic: Statistic) -> tuple[float, float]:
 # odd queries look even, and it is their intervals that miss the truth.
 
 FEW_QUERIES, MORE_QUERIES = 25, 50
-COVERED_BY_FEW = "82 to 98"
-"""Of 100 intervals over 3 to 20 queries, but for those of rare grades over fewer than `RARELY`."""
+COVERED_BY_FEW = "88 to 100"
+"""Of 100 intervals over 3 to 20 queries; the least are Pearson's, over 20."""
 MOST_SIMULATED = 20
-RARELY, COVERED_OF_RARE = 10, "63 to 89"
-"""Of 100 default intervals over fewer than `RARELY` queries, at a cut that few of them reach."""
-COVERED_BY_MORE = "88 to 99"
-"""Of 100 default intervals over 25 to 50 queries."""
+COVERED_BY_MORE = "88 to 100"
+"""Of 100 intervals over 25 to 50 queries."""
 
 
 def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[str]:
@@ -159,10 +156,8 @@ def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
         yield "one query only: no interval can be given, for nothing shows how queries differ"
     elif 1 < queries < FEW_QUERIES:
         held = f"{COVERED_BY_FEW} of 100 such intervals held the truth, instead of 95"
-        of_rare = queries < RARELY and any(s.cut is not None for s in with_width)
-        rare = f", and {COVERED_OF_RARE} where the cut grade is rare" if of_rare else ""
         simulated = "3 to 20 of them" if queries <= MOST_SIMULATED else "fewer of them, 3 to 20,"
-        yield f"only {queries} queries: in simulations with {simulated} {held}{rare}"
+        yield f"only {queries} queries: in simulations with {simulated} {held}"
     elif FEW_QUERIES <= queries < MORE_QUERIES and with_width:
         held = f"{COVERED_BY_MORE} of 100 such intervals held the truth, instead of 95"
         yield f"{queries} queries: in simulations with 25 to 50 of them {held}"

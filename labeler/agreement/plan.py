@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from labeler.agreement.compare import Agreement
-from labeler.agreement.statistics import Statistic
-from labeler.stats.intervals import FEWEST_DEGREES, degrees_of
+from labeler.agreement.statistics import Statistic, find_statistic
+from labeler.stats.intervals import FEWEST_DEGREES, Replicates, degrees_of
 from labeler.stats.power import fewest
 from labeler.stats.student import LEVEL, f_quantile, t_quantile
 
@@ -39,7 +39,9 @@ def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSiz
     now, queries = agreement.of(statistic.name), len(agreement.queries)
     if now.low is None or now.high is None:
         return None
-    freedom, width = degrees_of(agreement.tables), now.high - now.low
+    whole = find_statistic(statistic.name, agreement.scale)
+    freedom = degrees_of(Replicates(agreement.sample, whole))
+    width = now.high - now.low
 
     def degrees(more: int) -> float:
         """The degrees of freedom of the variance over so many queries."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from labeler.agreement.align import GradeMatrix, grade_matrix
-from labeler.agreement.compare import UNDEFINED, StatisticOptions, interval_of, share_of
+from labeler.agreement.compare import UNDEFINED, StatisticOptions, estimate, share_of
 from labeler.agreement.joint import query_coincidences
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
@@ -139,11 +139,7 @@ def retest(
 
 def kappa_of(tables: Floats, scale: Sequence[int], options: StatisticOptions) -> Interval:
     """Cohen's kappa of `(queries, k, k)` tables, with its interval over queries."""
-    sample = Sample(tables, options.draws, options.seed)
-    of = interval_of(sample, find_statistic("kappa", scale), bounded=True)
-    if of.low is None or of.high is None:
-        return of
-    return Interval(of.value, max(of.low, -1.0), min(of.high, 1.0))
+    return estimate(find_statistic("kappa", scale), Sample(tables, options.draws, options.seed))
 
 
 def share_off_diagonal(tables: Floats, options: StatisticOptions) -> Interval:
