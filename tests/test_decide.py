@@ -363,6 +363,13 @@ def test_the_command_ends_with_3_where_failed_pairs_leave_it_open(
         said = capsys.readouterr()
         assert "Which: not known yet: some pairs have no grade" in said.out
         assert "not known yet, as some pairs have no grade" in said.err
+    every = [{"query_id": query, "doc_id": doc} for query in QUERIES for doc in DOCUMENTS]
+    Path("coll/pool.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in every))
+    assert execute(["status", "coll"]) == 0
+    shown = capsys.readouterr().out
+    assert f"pool: {len(every):,} pairs" in shown
+    assert "failed, 0 of the pool not asked yet" in shown
+    assert "to go on: the same labeler compare again" in shown
 
 
 def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(

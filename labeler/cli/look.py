@@ -13,6 +13,7 @@ from labeler.cli.reporting import control_of, say_messages, show_failures, suspi
 from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_path
 from labeler.collection.layout import Collection, next_for_qrels
+from labeler.collection.user_files import COMPARED
 from labeler.data import Failure, Judgement
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
@@ -89,6 +90,9 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
     show_failures(tally)
     if origin and origin.is_panel:
         say(f"to go on: judge the rest for its members, {', '.join(origin.members)}, then again")
+        return
+    if tally.name.endswith(COMPARED):
+        say("to go on: the same labeler compare again")
         return
     if judged.of_part and judged.parent:
         seed = f" --seed {judged.parent.seed}" if judged.parent.seed else ""

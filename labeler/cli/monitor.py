@@ -28,6 +28,7 @@ from labeler.monitoring.monitor import (
 )
 from labeler.options import OUTPUT, option
 from labeler.report.neutral import github_comment
+from labeler.report.page import FindingList, Page, Paragraph, TableBlock
 from labeler.report.render import rendered_all
 
 
@@ -120,17 +121,18 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
         note(f"wrote {to.path}: {count_of(len(rows), 'query')}")
 
 
-HEAD = '<!DOCTYPE html>\n<meta charset="utf-8">\n<title>labeler monitor</title>\n'
-
-
 def _print(run: Monitoring, to: Destination) -> None:
     """The figures for programs; for people sentences, or all that is known as a document."""
     if to.form == "json":
         show_json(run.as_json(), to)
-    elif to.form in ("markdown", "html"):
-        lines, findings = [*run.sentences, *map(str, run.alarms)], map(str, run.findings)
-        text = rendered_all([*lines, *run.every_table(), *findings], to.form)
-        deliver(HEAD + text if to.form == "html" else github_comment(text), to.file)
+    elif to.form == "html":
+        findings = FindingList([*run.alarms, *run.findings])
+        blocks = [*map(Paragraph, run.sentences), findings, *map(TableBlock, run.every_table())]
+        deliver(Page(f"Watch over {run.folder.name}", blocks).html(), to.file)
+    elif to.form == "markdown":
+        lines, notes = [*run.sentences, *map(str, run.alarms)], map(str, run.findings)
+        text = rendered_all([*lines, *run.every_table(), *notes], "markdown")
+        deliver(github_comment(text), to.file)
     elif to.form == "table":
         with said_to(to):
             for sentence in run.sentences:

@@ -199,8 +199,10 @@ def find_files(
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
     bases = {start.base for start in starts}
-    is_one = len(bases) == 1  # which stays as it was named
-    base = bases.pop() if is_one else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
+    # one alone stays as it was named
+    base = (
+        bases.pop() if len(bases) == 1 else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
+    )
     result, real_roots = InputFiles(base), (os.path.realpath(start.root) for start in starts)
     roots = () if follow_links else tuple(f"{r.rstrip(os.sep)}{os.sep}" for r in real_roots)
     entered = {os.path.realpath(path) for path in leave_out}

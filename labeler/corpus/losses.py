@@ -115,5 +115,4 @@ def drop(rule: str, text: str) -> None:
     """Note what a rule of a reader leaves out, if anybody keeps a ledger."""
     losses = _LEDGER.get()
     if losses is not None and (lost := characters_of(text)):
-        example = " ".join(text[: 4 * _EXAMPLE].split())[:_EXAMPLE]
-        losses.add(rule, LostByRule(1, lost, example))
+        losses.add(rule, LostByRule(1, lost, " ".join(text[: 4 * _EXAMPLE].split())[:_EXAMPLE]))

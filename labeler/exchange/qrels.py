@@ -129,9 +129,8 @@ class Meaning(NamedTuple):
     @classmethod
     def of(cls, grade_map: str = "", scale: str = "", queries: Queries | None = None) -> Meaning:
         """The meaning in the words of `read_qrels`."""
-        texts = None if queries is None else texts_by_id(queries)
         rule = GradeRule.of(grade_map, scale) if grade_map or scale else None
-        return cls(rule, texts)
+        return cls(rule, None if queries is None else texts_by_id(queries))
 
 
 AS_IT_STANDS = Meaning()

@@ -416,8 +416,7 @@ def predictions(value: Any) -> Contents | None:
         first = "".join(f'["{name}"]' for name in next(iter(runs), ()))
         why = f"it holds {len(runs)} runs ({', '.join(names)}); take one: jq '.{first}'"
         return Contents(kind, lacks={"rankings": why})
-    pairs = _pairs(*runs.values())
-    return Contents(kind, rankings=rated(f"a run from {kind} ({names[0]})", pairs))
+    return Contents(kind, rankings=rated(f"a run from {kind} ({names[0]})", _pairs(*runs.values())))
 
 
 def _pairs(value: RowValues) -> Iterator[Triple]:

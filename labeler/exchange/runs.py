@@ -57,8 +57,7 @@ def hold_run(path: Path, meaning: Meaning = AS_IT_STANDS, warn: Note = lambda _l
 
     Queries that it names by their text get the ids of the texts of `meaning`.
     """
-    with reading(path):
-        scored = scored_in(path)
+    scored = scored_in(path)
     if scored is not None:
         tell(path, scored.kind)
         read_instead(path, lambda copy: _write(path, scored, meaning, warn, copy))

@@ -48,11 +48,10 @@ def _row(path: Path, first: int, markup: str) -> dict[str, str]:
     if named is None:
         raise BadInput.at(path, first, "a document without <DOCNO>")
     title = _SGML_TITLE.search(markup)
-    body = _SGML_ID.sub("", _SGML_TITLE.sub("", markup, count=1), count=1)
     return {
         "_id": named[1].strip(),
         "title": _plain(title[1]) if title else "",
-        "text": _plain(body),
+        "text": _plain(_SGML_ID.sub("", _SGML_TITLE.sub("", markup, count=1), count=1)),
     }
 
 

@@ -136,8 +136,7 @@ def _format_of(path: Path, what: str, formats: Mapping[str, str]) -> str:
     """The format that a file's name says: TREC's of any ending that no other format has."""
     name = path.name.casefold()
     ending = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
-    unknown = ending in _OTHERS and ending not in formats
-    if unknown or name.endswith(".parquet.gz"):
+    if (ending in _OTHERS and ending not in formats) or name.endswith(".parquet.gz"):
         endings = ", ".join(f".{each}" for each in formats)
         raise Misuse(
             f"{path}: {what} are not written as .{ending}; "

@@ -13,6 +13,7 @@ from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import standing_pool
 from labeler.collection.stale import stale_by_set
+from labeler.collection.user_files import COMPARED
 from labeler.files.jsonl import RowIndex
 from labeler.judging.job import Tally
 from labeler.models.choose import declared_assessors
@@ -44,8 +45,13 @@ class SetStatus(Result):
 
     @property
     def left(self) -> int:
-        """How many pairs that it is to judge it does not hold: of the pool, or of a part."""
+        """How many pairs that it is to judge it does not hold: of the pool, or of a part.
+
+        What a comparison asks for is no part of the pool.
+        """
         parent = self.parent
+        if self.tally.name.endswith(COMPARED):
+            return 0
         pairs = parent.pairs if parent is not None and parent.is_part else self.pool
         return max(0, pairs - self.tally.pairs)
 

@@ -30,7 +30,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import Meaning
 from labeler.exchange.runs import hold_run, read_run
 from labeler.files.paths import several
-from labeler.files.read import file_of, file_problems, rereadable
+from labeler.files.read import rereadable
 from labeler.messages import Note, Progress, count_of, no_query_in_common
 from labeler.models.encoders import Encoding
 from labeler.models.session import Control
@@ -305,8 +305,6 @@ def pool(
             {id_: query.text for id_, query in read_queries(opened.queries).items()} if own else {}
         )
         for path in own.values():  # before the lock is taken: a pipe may end at any time
-            with file_problems(path):
-                file_of(path)
             hold_run(path, Meaning(texts=texts), control.note)
         sources = _Sources(own, options.bm25)
         if not options.only:  # nothing is asked while the lock is held

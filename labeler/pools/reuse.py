@@ -177,8 +177,7 @@ class Finders:
             finds[:, column] = pool.pairs.within(Pairs.in_columns(top))
         is_old = ~finds.any(axis=1) & (pool.rounds == 0)  # no run has it there any more
         finds[is_old] = listed[is_old]
-        counts = finds.any(axis=1) | listed.any(axis=1) | _has_seeds(pool)
-        return cls(pool, names, finds, counts)
+        return cls(pool, names, finds, finds.any(axis=1) | listed.any(axis=1) | _has_seeds(pool))
 
     def brought_alone(self, family: Set[str]) -> Flags:
         """The pairs that would not be in the pool without some runs, `(n,)`.

@@ -320,14 +320,13 @@ async def _prepared(
     takes_two = any(KINDS[kind].passages > 1 for kind in shares)
     search = CorpusSearch.of(collection, control.progress) if takes_two else None
     selection = await select_model("generate", session_options, control)
-    samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     async with open_session(selection, documents, collection.store, control) as session:
         prompts = {kind: find_prompt(kind, "generate") for kind in shares}
         writer = Writer(
             own or prompts[next(iter(prompts))],
             session.declared_model,
             cosines,
-            samples,
+            options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1),
             options.seed,
             retry_failed=options.retry_failed,
             mix=shares,

@@ -306,8 +306,7 @@ def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
     length = writer.style.length(turn.document, turn.kind, writer.seed)
 
     def order(text: str) -> tuple[int, float]:
-        off = abs(len(words(text)) - length) if length else 0
-        return off, -scores[text]
+        return abs(len(words(text)) - length) if length else 0, -scores[text]
 
     return sorted(texts, key=order)
 

@@ -238,13 +238,18 @@ def keys(part: Fields, column: int) -> Keys:
     return Keys(words, hashed(words))
 
 
-def words_of(part: Fields, column: int) -> Words:
-    """The words of these keys alone."""
+def words_of(part: Fields, column: int, *, evenly: bool = False) -> Words:
+    """The words of these keys alone.
+
+    `Irregular` with `evenly` where a few long texts would widen all others too much.
+    """
     starts = part.starts[:, column]
     lengths = part.ends[:, column] - starts
     if int(np.max(lengths, initial=1)) > LONGEST_ID:
         raise Irregular
     width = int(np.max(lengths, initial=1) + 7) // 8
+    if evenly:
+        _check_width(width, len(lengths), int(lengths.sum()) // 8 + len(lengths))
     text = part.text if width <= 8 else np.append(part.text, np.zeros(8 * width, dtype=np.uint8))
     # the eight bytes from each place of the text as one number; what follows a field is masked
     view = np.ndarray((len(text) - 7,), dtype=">u8", buffer=text, strides=(1,))
@@ -291,16 +296,8 @@ def _check_width(width: int, texts: int, words: int) -> None:
         raise Irregular
 
 
-def even_words(part: Fields, column: int) -> Words:
-    """As `words_of`; `Irregular` where a few long texts would widen all others too much."""
-    lengths = part.ends[:, column] - part.starts[:, column]
-    width = int(np.max(lengths, initial=1) + 7) // 8
-    _check_width(width, len(lengths), int(lengths.sum()) // 8 + len(lengths))
-    return words_of(part, column)
-
-
 def joined_words(parts: Sequence[Words]) -> Words:
-    """The texts of several parts, one part's after another's; `Irregular` as `even_words`."""
+    """The texts of several parts, one part's after another's; `Irregular` as `words_of`, evenly."""
     width = max(words.shape[1] for words in parts)
     _check_width(width, sum(map(len, parts)), sum(words.size for words in parts))
     return np.concatenate([widened(words, width) for words in parts])

@@ -32,7 +32,6 @@ from labeler.trec.columns import (
     Small,
     Stretches,
     Words,
-    even_words,
     fields,
     id_ranks,
     ids_at,
@@ -41,6 +40,7 @@ from labeler.trec.columns import (
     keys_of,
     numbered,
     plain_values,
+    words_of,
 )
 from labeler.trec.rows import QRELS_COLUMNS
 
@@ -400,7 +400,7 @@ def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[In
     every: Sequence[str]
     try:
         words = [
-            own.keys.words if isinstance(own, Ids) else even_words(joined_texts(own), 0)
+            own.keys.words if isinstance(own, Ids) else words_of(joined_texts(own), 0, evenly=True)
             for own in ids
         ]
         every, code = numbered(joined_words(words))
@@ -450,7 +450,7 @@ def _gathered(
         stretches = Stretches.of(part)
         numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
-        parts.append((query, even_words(part, 2), values_of(part)))
+        parts.append((query, words_of(part, 2, evenly=True), values_of(part)))
     documents, document = numbered(joined_words([words for _, words, _ in parts]))
     query, value = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
     if (np.diff(query) < 0).any():  # lines of one query stand apart

@@ -113,13 +113,15 @@ def _escaped(text: bytes, other: bytes) -> bytes:
     That is by backslashes, as in JSON and in other languages, or as in addresses. A backslash of
     the text itself is passed over with those that escape.
     """
-    form = rb"(?:\\*+(?:(?i:(?:u00|x)%s)|%s)|%%(?:25)*(?i:%s))"
-    codes = (
-        b"(?:%02x|%02x)" % both if both[0] != both[1] else b"%02x" % both[0]
-        for both in zip(text, other, strict=True)
+    form = rb"(?:\\*+(?:(?i:(?:u00|x)%(codes)s)|%(plain)s)|%%(?:25)*(?i:%(codes)s))"
+    return b"".join(
+        form
+        % {
+            b"codes": b"[%x%x]%x" % (code >> 4, other_code >> 4, code & 15),  # both cases end alike
+            b"plain": re.escape(bytes((code,)).strip(b"\\")),
+        }
+        for code, other_code in zip(text, other, strict=True)
     )
-    plain = (re.escape(bytes((code,))) if code != ord("\\") else b"" for code in text)
-    return b"".join(form % (code, itself, code) for code, itself in zip(codes, plain, strict=True))
 
 
 def _base64_cores(plain: bytes, offset: int) -> set[bytes]:

@@ -82,8 +82,13 @@ def without_people(document: SourceDocument, marked: Iterable[str]) -> SourceDoc
         for each in document.blocks
     ]
     metadata = {k: v for k, v in document.metadata.items() if not _OF_PEOPLE.fullmatch(k)}
-    title, text = shown(document.title), shown(document.text)
-    return replace(document, title=title, text=text, blocks=blocks, metadata=metadata)
+    return replace(
+        document,
+        title=shown(document.title),
+        text=shown(document.text),
+        blocks=blocks,
+        metadata=metadata,
+    )
 
 
 def _person(name: re.Match[str]) -> str:

@@ -146,8 +146,7 @@ class Outline:
 
     def rows(self, rows: Iterable[Sequence[str]], *, has_head: bool = True) -> None:
         """Add the rows of a table, without empty ones; its head stays with the next one."""
-        texts = (" | ".join(cells) for cells in rows if any(cells))
-        for number, text in enumerate(texts):
+        for number, text in enumerate(" | ".join(cells) for cells in rows if any(cells)):
             self.prose(text, 1, tight=number > 0, leads=number == 0 and has_head)
 
 
