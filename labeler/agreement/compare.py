@@ -64,12 +64,12 @@ class StatisticOptions(Options):
     )
     draws: int | None = option(
         None,
-        "Draws of the bootstrap (1,000; of few queries up to 10,000).",
+        "Draws for differences and ceilings (1,000; of few queries up to 10,000).",
         DRAWS,
         panel=INTERVALS_OF,
         rare=True,
     )
-    seed: int = option(0, "Seed of the bootstrap.", SEED, panel=INTERVALS_OF)
+    seed: int = option(0, "Seed of these draws.", SEED, panel=INTERVALS_OF)
 
 
 UNDEFINED = Interval(None, None, None)

@@ -163,7 +163,7 @@ def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> No
     once, again = replace(common, weight=None), list[GradeMatrix]()
     controls = list[Controls]()
     for side, name in enumerate(sides.names):
-        grades = once.numbers[:, side]
+        grades = once.scale[once.values[:, side]]  # both graded all of these
         by_day = control_grades(sides.collection, name, once.pairs, grades)
         repeats = asked_again(sides.collection, name)[0].among(once.pairs)
         if by_day and not repeats.pairs.size:
