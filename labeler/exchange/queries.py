@@ -225,10 +225,21 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     if all(map(_SETTING.match, head.decode("utf-8", "replace").strip().split("\n"))):
         raise BadInput.at(path, 1, f"a setting, and no query: {line[:60]!r}")
     _refuse_late_names(path, head)
+    if all(_COLON.match(line) for line in head.decode("utf-8", "replace").strip().split("\n")):
+        return Rows(path, "ids and texts with a colon between", (), _after_colons(path))
     items = _items(path)
     if items is not None:
         return Rows(path, "a list, a query an item", (), items)
     return Rows(path, "lines, a query each", (), _lines(path))
+
+
+def _after_colons(path: Path) -> Iterator[NumberedRow]:
+    """Lines as `301:organized crime`, as lists of TREC's topics have them."""
+    for number, line in _written(path):
+        topic = _COLON.match(line)
+        if topic is None:
+            raise BadInput.at(path, number, f"no number and colon before it: {line[:60]!r}")
+        yield number, {"_id": topic[1], "text": line[topic.end() :].strip()}
 
 
 def _refuse_late_names(path: Path, head: bytes) -> None:
@@ -244,6 +255,7 @@ def _refuse_late_names(path: Path, head: bytes) -> None:
 
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+•])|(\d{1,9})[.)]?)\s+(\S.*)")
 _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
+_COLON = re.compile(r"\s*(\d+)\s*:(?=\s*[^\W\d])")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 _QUOTED = re.compile(r"^[\"']([^\"]*)[\"']$")
 _OF_YAML = re.compile(r"\s*(?:---|\.\.\.|\w+:)\s*")

@@ -98,6 +98,7 @@ LIST = f"{Q1}\n{Q2}\n"
 
 SPECIMENS = [
     Specimen(DOCUMENTED, "lines.query", LIST, {"queries": QUERIES}),
+    Specimen(DOCUMENTED, "topics_colon.query", f"301:{Q1}\n302: {Q2}\n", {"queries": QUERIES}),
     Specimen(DOCUMENTED, "lines_crlf.query", LIST.replace("\n", "\r\n"), {"queries": QUERIES}),
     *(
         Specimen(DOCUMENTED, f"lines_{e}.query", LIST.encode(e), {"queries": QUERIES})
