@@ -90,6 +90,7 @@ def test_the_command_prints_the_same_as_json(
         "confusion",
         "scale",
         "leaderboard",
+        "next_set",
         "warnings",
     }
     assert (one["pairs"], one["queries"], one["scale"]) == (9260, 43, [0, 1, 2, 3])

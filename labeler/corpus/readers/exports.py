@@ -22,7 +22,7 @@ _LISTS = re.compile(r"(?i)tags?|labels?|topics?|keywords?|categor(?:y|ies)")
 
 
 def properties(text: str, pattern: re.Pattern[str] = OF_NOTION) -> tuple[JsonObject, str]:
-    """The properties of a page by the pattern of what wrote it, and the text with blanks for them.
+    r"""The properties of a page by the pattern of what wrote it, and the text with blanks for them.
 
     >>> properties("# Pumps\n\nTags: oil, valves\nStatus: done\n\nText.")[0]
     {'Tags': ['oil', 'valves'], 'Status': 'done'}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from labeler.corpus.blocks import Block, Headings, TitledBlocks
@@ -273,5 +274,8 @@ def read_plaintext(text: str) -> TitledBlocks:
     """An empty title and the text's paragraphs."""
     lines = (match[0].rstrip() for match in _LINE.finditer(text))  # of which few are held
     by_kind = groupby(enumerate(lines, start=1), key=lambda line: bool(line[1]))
-    paragraphs = ([*group] for is_text, group in by_kind if is_text)
-    return "", [Block(text_of(each), (), each[0][0]) for each in paragraphs]
+    blocks: list[Block] = []
+    for _, group in filter(itemgetter(0), by_kind):
+        number, first = next(group)
+        blocks.append(Block("\n".join([first, *(line for _, line in group)]), (), number))
+    return "", blocks
