@@ -14,7 +14,7 @@ from collections.abc import (
     Sequence,
     Set,
 )
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -169,6 +169,10 @@ Work = Callable[[StopSignal], Coroutine[Any, Any, T]]
 """Work that ends in good order once the signal that it is given is set."""
 
 
+_LOOKS_EVERY = 0.5
+"""Seconds."""
+
+
 def run_to_end(work: Work[T]) -> T:
     """Run `work` to its end in a loop of its own; in another thread where one is running here.
 
@@ -192,7 +196,10 @@ def _run_in_thread(work: Work[T]) -> T:
     with ThreadPoolExecutor(1) as thread:
         thread.submit(int).result()  # begun now, so that Ctrl-C during its start ends no work
         try:
-            return thread.submit(run).result()
+            running = thread.submit(run)
+            while not wait([running], timeout=_LOOKS_EVERY).done:
+                pass  # where the system woke another thread for Ctrl-C, this one sees it here
+            return running.result()
         except KeyboardInterrupt:  # the thread is then waited for
             with suppress(RuntimeError):  # the loop has just ended by itself
                 loop.call_soon_threadsafe(stop.set)
