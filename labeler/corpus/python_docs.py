@@ -8,6 +8,9 @@ from pathlib import Path
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.atomic import replacing
 
+_LONGEST = 40_000
+"""Characters; two topics are longer, and hold a third of all passages."""
+
 
 def _topics() -> Iterator[tuple[str, str]]:
     """Yield the reference topics, without those that are part of a longer one."""
@@ -21,7 +24,7 @@ def _topics() -> Iterator[tuple[str, str]]:
     for name, text in sorted(topics.items()):
         middle = text[len(text) // 2 :][:200]
         longer = (o for key, o in topics.items() if (len(o), key) > (len(text), name))
-        if not any(middle in text for text in longer):
+        if len(text) <= _LONGEST and not any(middle in text for text in longer):
             yield f"reference/{name}.rst", text.strip() + "\n"
 
 
