@@ -30,7 +30,7 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, number_of, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import AS_DOCUMENT, SGML, TEXT, TREC, XML
+from labeler.exchange.shapes import AS_DOCUMENT, SGML, TEXT, TREC, XML, ending_of
 from labeler.exchange.tables import QUERY_TEXT, Rows, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
@@ -267,7 +267,7 @@ def _of_folder(folder: Path) -> ImportPlan:
         name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
         if path.name in OF_DATASETS or not path.is_file():
             continue
-        ending = Path(path.name.casefold().removesuffix(".gz")).suffix
+        ending = ending_of(path)
         role = "" if path.stem.casefold() == "readme" else role
         why = "its name says nothing of documents, queries, grades or rankings" if not role else ""
         is_page = role == DOCUMENTS and ending not in (*_ROWS, ".xml", "")
@@ -300,7 +300,7 @@ def _role_in(folder: Path, path: Path) -> str:
     A table of pairs among data of no name holds grades.
     """
     parts = path.relative_to(folder).parts
-    ending = Path(path.name.casefold().removesuffix(".gz")).suffix
+    ending = ending_of(path)
     role = role_in(parts) or _ENDINGS.get(ending, "")
     if role or ending not in (".parquet", ".arrow"):
         return role

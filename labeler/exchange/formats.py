@@ -66,6 +66,7 @@ from labeler.exchange.shapes import (
     TREC,
     WORKBOOK,
     XML,
+    ending_of,
     head_of,
     is_of_lines,
     shape_of,
@@ -297,7 +298,7 @@ def rows_of_any(path: Path, names: str) -> Rows:
     line = first_line(held.head)
     if held.shape == XML or delimiter_of(line) not in line:
         raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
-    return table_rows(held, Path(path.name.casefold().removesuffix(".gz")).suffix)
+    return table_rows(held, ending_of(path))
 
 
 def table_rows(held: Held, kind: str) -> Rows:

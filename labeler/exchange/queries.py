@@ -225,7 +225,8 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     if all(map(_SETTING.match, head.decode("utf-8", "replace").strip().split("\n"))):
         raise BadInput.at(path, 1, f"a setting, and no query: {line[:60]!r}")
     _refuse_late_names(path, head)
-    if all(_COLON.match(line) for line in head.decode("utf-8", "replace").strip().split("\n")):
+    lines = _first_lines(head)
+    if lines and all(map(_COLON.match, lines)):
         return Rows(path, "ids and texts with a colon between", (), _after_colons(path))
     items = _items(path)
     if items is not None:
@@ -350,11 +351,15 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
     return False
 
 
-def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
+def _first_lines(head: bytes) -> list[str]:
+    """Some first lines, without empty ones; the end of the head may cut a later one."""
     text = head.decode("utf-8", "replace")
-    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()][:_LOOKED_AT]
+    return [line.rstrip("\r") for line in text.split("\n") if line.strip()][:_LOOKED_AT]
+
+
+def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
     try:
-        return [cells for _, cells in read_cells(path, lines, delimiter)]
+        return [cells for _, cells in read_cells(path, _first_lines(head), delimiter)]
     except BadInput:
         return []
 

@@ -34,6 +34,11 @@ _PACKED = {
 }
 
 
+def ending_of(path: Path) -> str:
+    """The ending of a file's name in lower case, as `.csv`; of `a.csv.gz`, too."""
+    return Path(path.name.casefold().removesuffix(".gz")).suffix
+
+
 def is_of_lines(path: Path) -> bool:
     """Whether a file is called as those of JSON Lines are."""
     return path.name.removesuffix(".gz").endswith(LINES)

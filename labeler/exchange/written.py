@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import Misuse
+from labeler.exchange.shapes import ending_of
 from labeler.exchange.tables import parquet_writer
 from labeler.files.archives import write_workbook
 from labeler.files.atomic import replacing, replacing_bytes
@@ -135,7 +136,7 @@ _OTHERS = ("tsv", "jsonl", "ndjson", "feather", "arrow", "pkl", "lz4", "zip", "b
 def _format_of(path: Path, what: str, formats: Mapping[str, str]) -> str:
     """The format that a file's name says: TREC's of any ending that no other format has."""
     name = path.name.casefold()
-    ending = Path(name.removesuffix(".gz")).suffix.removeprefix(".")
+    ending = ending_of(path).removeprefix(".")
     if (ending in _OTHERS and ending not in formats) or name.endswith(".parquet.gz"):
         endings = ", ".join(f".{each}" for each in formats)
         raise Misuse(

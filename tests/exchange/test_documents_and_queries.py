@@ -212,3 +212,12 @@ def test_damaged_documents_are_read_or_refused_in_one_line(tmp_path: Path, kind:
     for data in mutants(DOCUMENTS[kind].encode(), 100):
         path.write_bytes(data)
         refused(path, lambda: list(documents_in(path)))
+
+
+def test_topics_with_colons_are_known_in_a_long_file_and_beside_empty_lines(tmp_path: Path) -> None:
+    path = tmp_path / "topics.txt"
+    lines = [f"{number}:the topic with the number {number}" for number in range(3_000)]
+    path.write_text("\n\n".join(lines))
+    queries = read_query_list(path)
+    assert len(queries) == 3_000
+    assert queries["2999"].text == "the topic with the number 2999"
