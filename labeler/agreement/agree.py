@@ -63,7 +63,7 @@ class AgreeOptions(Options):
     measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure", panel=SYSTEMS)
     width: float | None = option(
         None,
-        "What an interval so wide would take, for an even chance and for 80 of 100.",
+        "What an interval so wide would take, in 80 of 100 cases.",
         WIDTH,
         metavar="WIDTH",
         flags="--how-many",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from labeler.agreement.plan import will_show
 from labeler.collection.annotations import Purpose
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
@@ -58,7 +59,9 @@ def samples_of(
     if choice.pairs is None and drawn:
         return [_of_rater(collection, rater, drawn) for rater in raters]
     design = SampleDesign(choice.pairs, None, choice.overlap, choice.seed, up_to=PAIRS)
-    return [each.id for each in draw_for_raters(collection, choice.source, design, raters, note)]
+    samples = draw_for_raters(collection, choice.source, design, raters, note)
+    note("; ".join(will_show(*samples[0].drawn)))
+    return [each.id for each in samples]
 
 
 def _of_rater(collection: Collection, rater: str, samples: Sequence[str]) -> str:

@@ -128,7 +128,7 @@ def cascade(
     show_result(result, to)
     if result.failures:
         raise Incomplete(
-            f"{len(result.failures):,} of {result.pairs:,} pairs have no grade",
+            f"{result.failures:,} of {result.pairs:,} pairs have no grade",
             again={"retry_failed": True},
         )
 

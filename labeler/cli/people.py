@@ -41,6 +41,7 @@ def sample(
     `labeler people import` takes the graded sheet back. The sheet is blind: it shows no grade.
     """
     from labeler.agreement.align import parse_scale
+    from labeler.agreement.plan import will_show
     from labeler.collection.user_files import Output
 
     if all_pairs and draw.pairs is not None:
@@ -55,7 +56,8 @@ def sample(
         pairs_drawn = count_of(drawn.pairs, "pair")
         queries_drawn = count_of(drawn.queries, "query", "queries")
         say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
-        note(drawn.shows)
+    for line in will_show(*samples[0].drawn, is_whole=all_pairs):
+        note(line)
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
         note(f"when graded: labeler people import {sheet} {collection.folder} --as {name}")
     if len(samples) == 1:

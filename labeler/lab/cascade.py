@@ -75,10 +75,9 @@ class CascadeResult(Result):
         return unit_of(cheap, *self.others, strong)
 
     @property
-    def failures(self) -> dict[Pair, str]:
-        """The pairs that were sent and have no grade."""
-        failed = self.members[1].judged.failures
-        return {pair: failed[pair] for pair in sorted(self.sent) if pair in failed}
+    def failures(self) -> int:
+        """How many pairs were sent and have no grade."""
+        return len(self.members[1].judged.failures.keys() & self.sent)
 
     @property
     def spent(self) -> Mapping[str, float]:
@@ -136,12 +135,21 @@ class CascadeResult(Result):
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `cascade`."""
         return self.picked(
-            *("name", "by", "threshold", "pairs", "statistic", "check", "unit", "calls"),
+            *(
+                "name",
+                "by",
+                "threshold",
+                "pairs",
+                "statistic",
+                "check",
+                "unit",
+                "calls",
+                "failures",
+            ),
             *("spent", "findings"),
             cheap=self.members[0].name,
             strong=self.members[1].name,
             sent=len(self.sent),
-            failures=len(self.failures),
         )
 
 

@@ -36,7 +36,6 @@ class PanelOptions(Options):
 
     Without `fewest` these are more than half of the members. `seed` decides ties that nothing else
     does. `scale` holds the grades; without one it is 0 to 3, or the range of the members' grades.
-    Intervals are of so many `draws`.
     """
 
     rule: Rule = option("median", "How the grades of a pair become one; ties lean to neither side.")
@@ -51,7 +50,6 @@ class PanelOptions(Options):
         rare=True,
         read=parse_scale,
     )
-    draws: int | None = None
 
     def needed(self, members: int) -> int:
         """How many members must have a grade of a pair; `Misuse` of a panel that cannot be."""

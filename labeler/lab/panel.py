@@ -54,12 +54,10 @@ FEWEST_DRAWS = 200
 class Independence(Result):
     """The mean correlation of members' errors, and the number of independent assessors it means.
 
-    `by_people` says that errors are what members' grades differ by among pairs of one human grade.
-    Without people, all that members share counts as error, so that the number is a lower bound.
+    Errors are what members' grades differ by among pairs of one human grade.
     """
 
     members: Sequence[str]
-    by_people: bool
     pairs: int
     queries: int
     correlation: Interval
@@ -84,7 +82,7 @@ def effective_number(members: int, correlation: float) -> float:
 
 def independence(
     votes: GradeMatrix,
-    human: Qrels | None = None,
+    human: Qrels,
     options: StatisticOptions | None = None,
 ) -> Independence:
     """The correlation of members' errors, with an interval over queries.
@@ -93,25 +91,22 @@ def independence(
     what members have in common because they see the same truth is no error, nor is a bias.
     """
     options = options or StatisticOptions()
-    groups = np.zeros(votes.pairs.size, np.int64)
-    if human is not None:
-        people = PairColumns.of(human, np.int64)
-        votes = votes.among(people)
-        groups = np.unique(votes.pairs.beside(people, 0), return_inverse=True)[1]
+    people = PairColumns.of(human, np.int64)
+    votes = votes.among(people)
+    groups = np.unique(votes.pairs.beside(people, 0), return_inverse=True)[1]
     sums = _moments(votes, groups)
     features = max(int(np.prod(sums.shape[1:])), 1)
     # of many members the sums of each query are many
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
     correlation = interval_of(sample, _mean_correlation, bounded=True)
-    by_people = human is not None
-    return Independence(votes.assessors, by_people, votes.pairs.size, len(sums), correlation)
+    return Independence(votes.assessors, votes.pairs.size, len(sums), correlation)
 
 
 def _moments(votes: GradeMatrix, group: Integers) -> Floats:
     """`(queries, links, groups, 6)`: of every two members n, x, y, xx, yy, xy over their pairs.
 
-    A group holds the pairs of one human grade; without people there is one.
+    A group holds the pairs of one human grade.
     """
     x, y = np.meshgrid(votes.scale, votes.scale, indexing="ij")
     cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
@@ -177,18 +172,11 @@ class PanelResult(Result):
         worth, members = self.independence, len(self.panel.members)
         if worth is None or (number := worth.effective_number).value is None:
             return
-        if worth.by_people:
-            yield (
-                f"Its {members} members are worth {interval_text(number, '.1f')} independent "
-                "assessors: among pairs of one human grade their grades correlate by "
-                f"{interval_text(worth.correlation, '.2f')}."
-            )
-        else:
-            yield (
-                f"Its {members} members are worth {number.value:.1f} independent assessors "
-                "or more: without human grades, what they agree on rightly cannot be told from "
-                "errors that they share."
-            )
+        yield (
+            f"Its {members} members are worth {interval_text(number, '.1f')} independent "
+            "assessors: among pairs of one human grade their grades correlate by "
+            f"{interval_text(worth.correlation, '.2f')}."
+        )
 
     def tables(self) -> list[Table]:
         """A row for the panel and for each member: its grades, and how many pairs have none."""
@@ -259,13 +247,13 @@ def panel(
     judged = panel_of(members, options)
     if name is not None:
         write_made(opened, name, judged.made)
-    how = StatisticOptions(draws=options.draws, seed=options.seed)
+    how = StatisticOptions(seed=options.seed)
     human = PairColumns.of(graded, np.int64)
     human = human.keep(human.value >= 0)
     is_beside = bool(judged.votes.among(human).pairs.size)
     if len(human) and not is_beside:
         notes.append(f"{human_name} and the panel have no pair in common")
-    worth = independence(judged.votes, human if is_beside else None, how) if judged.judged else None
+    worth = independence(judged.votes, human, how) if is_beside else None
     parts = [name for name in names if name in made_from(opened).get(human_name, ())]
     findings = (*map(Finding, notes), *_findings(judged, human_name, parts))
     return PanelResult(judged, name, human_name if is_beside else None, worth, findings)

@@ -1,4 +1,4 @@
-"""How candidates stand: agreement with people on some queries, and beside the best of them."""
+"""How candidates stand: their agreement with people on some queries, and what they took."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels, PairWeights, Rules, align
 from labeler.agreement.compare import Agreement, StatisticOptions, compare_labels, defined
-from labeler.agreement.differences import Difference, differences
-from labeler.agreement.shown import closer
+from labeler.agreement.plan import told_apart
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.collection.judged_set import JudgedSet
 from labeler.collection.judgements import Spent
@@ -186,16 +185,22 @@ class Yardstick:
 class Standing:
     """A candidate on the queries that it was asked about.
 
-    `value` is its agreement with people, `beside` its difference from the best on the pairs that
-    both graded; None of the best itself. `warnings` are those of the comparison with people.
+    `value` is its agreement with people; `warnings` are those of the comparison with people.
     """
 
     name: str
     answers: CandidateAnswers
+    pairs: int
     queries: int
     value: Interval
-    beside: Difference | None = None
     warnings: Sequence[Finding] = ()
+
+    @classmethod
+    def of(cls, name: str, answers: CandidateAnswers, by: Yardstick) -> Standing:
+        """How a candidate stands by what it answered."""
+        own = by.agreement(name, answers)
+        value = own.statistics[by.statistic(own.scale).name]
+        return cls(name, answers, own.pairs, len(own.queries), value, own.warnings)
 
 
 def ranked(
@@ -213,24 +218,6 @@ def ranked(
     return sorted(names, key=lambda name: keys[name])
 
 
-def standings(
-    names: Sequence[str], answers: Mapping[str, CandidateAnswers], by: Yardstick
-) -> Sequence[Standing]:
-    """Each candidate on its own queries, and beside the first named on those of both."""
-    each = {name: by.agreement(name, answers[name]) for name in names}
-    best = each[names[0]]
-    statistic = by.statistic(best.scale)
-    rows = []
-    for name, own in each.items():
-        beside = None
-        if own is not best:
-            others = len(names) - 1
-            (beside,) = differences(own.paired, best.paired, [statistic], by.options, others)
-        value = own.statistics[statistic.name]
-        rows.append(Standing(name, answers[name], len(own.queries), value, beside, own.warnings))
-    return tuple(rows)
-
-
 # What `tune` gave: who agrees best with people, and at what cost.
 
 
@@ -246,9 +233,9 @@ class TuneResult(Result):
     """The candidates by their agreement with people, the best first.
 
     `standings` are on the queries by which the best was chosen, so the best's own is too high as a
-    rule; `held_out` are the best, and the one named first where that is another, on the queries
-    held out, empty where a budget stopped it before. `notes` say which of people's pairs were left
-    out.
+    rule; `held_out` is the best on the queries held out, `None` where a budget stopped it before.
+    No other is said to be worse: that takes more pairs than people grade as a rule. `notes`
+    say which of people's pairs were left out.
     """
 
     human: str
@@ -256,7 +243,7 @@ class TuneResult(Result):
     split: QuerySplit
     rounds: Sequence[TuneRound]
     standings: Sequence[Standing]
-    held_out: Sequence[Standing]
+    held_out: Standing | None
     pairs_asked: int
     spent: Spending
     is_priced: bool
@@ -266,14 +253,15 @@ class TuneResult(Result):
     @property
     def best(self) -> str | None:
         """The name of the best; None where a budget stopped it before."""
-        return self.held_out[0].name if self.held_out else None
+        return None if self.held_out is None else self.held_out.name
 
     @property
     def sentences(self) -> list[str]:
         """Who agrees best, how sure that is, and how many pairs that took."""
-        if not self.held_out:
+        best = self.held_out
+        if best is None:
             return ["Stopped before the queries held out were judged, so no best can be reported."]
-        best, own = self.held_out[0], self.standings[0]
+        own = self.standings[0]
         queries, many = count_of(best.queries, "query"), len(self.standings)
         return [
             f"Of {many} assessors {best.name} agrees best with {self.human}: {self.statistic} "
@@ -281,39 +269,23 @@ class TuneResult(Result):
             f"On the {own.queries} queries that it was chosen by it has "
             f"{interval_text(own.value.value)}, which is too high as a rule: it was chosen as the "
             f"best of {many}.",
-            *(self._beside_first(first) for first in self.held_out[1:]),
-            *self._cheaper(),
-            self._asked(),
-        ]
-
-    def _beside_first(self, first: Standing) -> str:
-        beside = first.beside
-        if beside is None or beside.value is None or beside.low is None or beside.high is None:
-            return f"{first.name}, named first, does not compare with it."
-        away = Interval(-beside.value, -beside.high, -beside.low)
-        verdict = closer(beside.verdict, (first.name, str(self.best)))
-        return (
-            f"{first.name}, named first, has {interval_text(first.value)} on them; difference "
-            f"{interval_text(away, '+.3f')}: {verdict}."
-        )
-
-    def _cheaper(self) -> Iterator[str]:
-        """The cheapest of those that cannot be told from the best, where that is another."""
-        best, last = self.standings[0], self.rounds[-1].ranking
-        alike = [
-            standing
-            for standing in self.standings
-            if standing.name in last and standing.beside and not standing.beside.told_apart
-        ]
-        cheapest = min([best, *alike], key=lambda each: each.answers.price)
-        if cheapest is not best:
-            yield f"{cheapest.name} is cheaper, and cannot be told from it."
-
-    def _asked(self) -> str:
-        return (
+            *([f"{told_apart(own.pairs, own.queries)}."] if self.statistic == "kappa" else []),
+            *self._cheaper(own),
             f"Asked about {self.pairs_asked:,} pairs: of each round the better half went on (to "
-            f"{', '.join(str(r.queries) for r in self.rounds)} queries)."
-        )
+            f"{', '.join(str(r.queries) for r in self.rounds)} queries).",
+        ]
+
+    def _cheaper(self, best: Standing) -> Iterator[str]:
+        """The cheapest of the last round within the interval of the best, where that is another."""
+        _, low, high = best.value
+        if low is None or high is None:
+            return
+        last = self.standings[: len(self.rounds[-1].ranking)]
+        near = [each for each in last if low <= (each.value.value or 0.0) <= high]
+        cheapest = min(near, key=lambda each: each.answers.price, default=best)
+        if cheapest is not best:
+            value, ends = interval_text(cheapest.value.value), interval_text(best.value)
+            yield f"{cheapest.name} is cheaper, and has {value} there, within the best's {ends}."
 
     def tables(self) -> list[Table]:
         """A row for each candidate: on the queries by which the best was chosen, and its cost."""
@@ -321,7 +293,6 @@ class TuneResult(Result):
             Column("assessor", align="left"),
             Column("queries"),
             Column("value", self.statistic, ".3f", ".3f"),
-            Column("difference", "beside the best", "+.3f", "+.3f"),
             Column("without grade", "no grade", format=".1%"),
             Column("tokens a pair", "tokens", format=",.0f"),
             Column("dollars a thousand", "$ / 1,000", format=",.2f", undefined="unknown"),
@@ -331,7 +302,6 @@ class TuneResult(Result):
                 s.name,
                 s.queries,
                 s.value,
-                s.beside,
                 s.answers.without_grade,
                 s.answers.tokens_a_pair,
                 s.answers.cost_a_thousand,
@@ -345,7 +315,7 @@ class TuneResult(Result):
         return [Table("candidates", columns, rows, title)]
 
     def _findings(self) -> Iterator[Finding]:
-        for best in self.held_out[:1]:
+        if best := self.held_out:
             if best.queries < FEW_HELD_OUT:
                 few = count_of(best.queries, "query is", "queries are")
                 yield Finding(f"only {few} held out: the interval is wide, and itself uncertain")
@@ -362,7 +332,7 @@ class TuneResult(Result):
         """The best, the candidates, the rounds and the cost by name."""
         return self.picked(
             *("human", "statistic", "best", "rounds", "stopped", "pairs_asked"),
-            held_out={each.name: self._entry(each) for each in self.held_out} or None,
+            held_out=self.held_out and self._entry(self.held_out),
             assessors=[self._entry(standing) for standing in self.standings],
             calls=self.spent.calls,
             cost=self.spent.dollars(is_priced=self.is_priced)[0],
@@ -371,12 +341,11 @@ class TuneResult(Result):
         )
 
     def _entry(self, standing: Standing) -> dict[str, Any]:
-        answers, value, beside = standing.answers, standing.value, standing.beside
+        answers = standing.answers
         return {
             "name": standing.name,
             "queries": standing.queries,
-            **value._asdict(),
-            "beside_best": beside and beside.interval,
+            **standing.value._asdict(),
             "pairs": answers.pairs,
             "without_grade": len(answers.judged.failures),
             "tokens_a_pair": answers.tokens_a_pair,

@@ -36,7 +36,6 @@ from labeler.lab.standing import (
     queries_by_round,
     ranked,
     split_queries,
-    standings,
 )
 from labeler.messages import count_of
 from labeler.model import Model
@@ -293,23 +292,23 @@ async def _tune(tuning: Tuning) -> TuneResult:
     candidates = await candidates_of(options, control)
     tuning.control = replace(control, note=lambda _line: None)
     rounds, stopped = list[TuneRound](), None
-    held_out: Sequence[Standing] = ()
+    held_out: Standing | None = None
     try:
         await _run_rounds(tuning, candidates, rounds)
-        reported = list(dict.fromkeys([rounds[-1].ranking[0], candidates[0].name]))
-        on_held_out = tuning.by.on(tuning.split.held_out)
-        await tuning.ask([each for each in candidates if each.name in reported], on_held_out.pairs)
-        held_out = standings(reported, tuning.answers, on_held_out)
+        best, on_held_out = rounds[-1].ranking[0], tuning.by.on(tuning.split.held_out)
+        await tuning.ask([each for each in candidates if each.name == best], on_held_out.pairs)
+        held_out = Standing.of(best, tuning.answers[best], on_held_out)
     except BudgetReached as reached:
         stopped = reached
     # those of the last round by its ranking, before them who left it earlier
+    chosen_by = tuning.by.on(tuning.split.chosen_by)
     order = list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
     return TuneResult(
         options.human,
         options.statistic,
         tuning.split,
         tuple(rounds),
-        standings(order, tuning.answers, tuning.by.on(tuning.split.chosen_by)) if order else (),
+        tuple(Standing.of(name, tuning.answers[name], chosen_by) for name in order),
         held_out,
         sum(answers.pairs for answers in tuning.answers.values()),
         control.spent.since(earlier),

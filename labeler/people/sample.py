@@ -36,7 +36,6 @@ from labeler.people.sheet import (
 )
 from labeler.prompt import find_prompt
 from labeler.stats.estimates import inclusions, systematic
-from labeler.stats.means import largest_share, wilson_of
 from labeler.trec.files import read_qrels
 
 # Draw pairs for people, so that every pair's chance of being drawn is known.
@@ -173,22 +172,28 @@ class SampleDesign:
     up_to: int | None = None
 
 
+class SampleSize(NamedTuple):
+    """How many pairs there are, of how many queries."""
+
+    pairs: int
+    queries: int
+
+    @classmethod
+    def of(cls, pairs: Mapping[Pair, float | None]) -> SampleSize:
+        """That of some pairs."""
+        return cls(len(pairs), len({pair.query_id for pair in pairs}))
+
+
 class SheetSample(NamedTuple):
-    """The id of the sample on a sheet, and of how many pairs and queries it is."""
+    """The id of the sample on a sheet, and of how many pairs and queries it is.
+
+    `drawn` is the size of all sheets of the same draw together.
+    """
 
     id: str
     pairs: int
     queries: int
-
-    @property
-    def shows(self) -> str:
-        """What so many pairs can show, if those of a query go together no more than by chance."""
-        low, high = wilson_of(0.5, self.pairs)
-        unseen = largest_share(0, self.pairs)
-        return (
-            f"at best {count_of(self.pairs, 'pair')} show a share, as of equal grades, give or "
-            f"take {(high - low) / 2:.0%}; what befalls {unseen:.1%} of all may not be among them"
-        )
+    drawn: SampleSize
 
 
 def draw_sheets(
@@ -250,7 +255,8 @@ def _dealt(
         drawn = draw(strata, design.up_to, design.queries, design.seed)
     scale = design.scale or names
     made = {"source": source, "seed": design.seed, "draw": _sample_id(drawn), "drawn": len(drawn)}
-    sheet = _Sheet(made, scale, instructions(scale, prompt), design.seed)
+    page = instructions(scale, prompt)
+    sheet = _Sheet(made, scale, page, design.seed, SampleSize.of(drawn))
     return share_out(drawn, raters, design.overlap, design.seed), sheet
 
 
@@ -286,6 +292,7 @@ class _Sheet(NamedTuple):
     scale: Mapping[int, str]
     page: str
     seed: int = 0
+    drawn: SampleSize | None = None
 
 
 def _write_sheets(
@@ -392,7 +399,8 @@ def _keep_sample(
     scale = {str(grade): name for grade, name in sheet.scale.items()}
     entry = {**sheet.made, "pairs": len(sampled), "scale": scale}
     update_card_entry(collection, "samples", sample, entry)
-    return SheetSample(sample, len(rows), len({row.query.id for row in rows}))
+    size = SampleSize.of(chance)
+    return SheetSample(sample, *size, sheet.drawn or size)
 
 
 def _sample_id(chances: Mapping[Pair, float | None]) -> str:

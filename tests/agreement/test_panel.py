@@ -67,11 +67,13 @@ def test_intervals_of_the_number_hold_what_was_put_in() -> None:
     assert hits >= 0.86 * 60
 
 
-def test_without_people_the_number_is_a_lower_bound() -> None:
-    votes, human = made_votes(0.25, 4, 20, 50, seed=1)
-    alone, beside = independence(votes), independence(votes, human)
-    assert alone.effective_number.value < beside.effective_number.value
-    assert not alone.by_people
+def test_without_people_no_number_is_given(tmp_path: Path) -> None:
+    collection = collection_of_sets(tmp_path / "coll")
+    assert labeler.panel(collection, "a", "b", options=_quick()).independence is not None
+    collection.qrels("human").unlink()
+    alone = labeler.panel(collection, "a", "b", options=_quick())
+    assert alone.independence is None
+    assert alone.sentences == ["median of 2 members: 12 pairs have a grade."]
 
 
 def test_copies_of_one_assessor_are_one_assessor() -> None:
@@ -129,12 +131,12 @@ def test_a_panel_of_a_collection_is_a_set_like_any_other(tmp_path: Path) -> None
 
 
 def _quick() -> PanelOptions:
-    return PanelOptions(draws=100)
+    return PanelOptions()
 
 
 def test_a_pair_that_too_few_members_graded_stands_in_no_qrels(tmp_path: Path) -> None:
     collection = collection_of_sets(tmp_path / "coll")
-    options = PanelOptions(fewest=3, draws=100)
+    options = PanelOptions(fewest=3)
     result = labeler.panel(collection, "a", "b", "c", name="strict", options=options)
     assert (result.panel.judged, result.panel.failed) == (9, 3)
     assert "d3" not in collection.qrels("strict").read_text()

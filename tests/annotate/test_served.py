@@ -199,7 +199,8 @@ def test_ctrl_c_keeps_the_grades_as_qrels_and_says_in_one_line_how_to_go_on(
     assert process.returncode == 0
     assert out == ""  # the address stood there once
     sample = client_sample(coll)
-    first, last = errors.splitlines()
+    shows, first, last = errors.splitlines()
+    assert "people's grades will show an assessor's kappa to within" in shows
     assert first.startswith("open this address in a browser")
     assert last == (
         f"anna: 1 of {PAIRS} pairs graded, kept as the qrels anna; to go on: labeler annotate"

@@ -25,7 +25,7 @@ from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import Misuse
-from labeler.people.sample import SheetSample, draw, share_out
+from labeler.people.sample import draw, share_out
 from labeler.people.sheet import harmless
 from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -519,8 +519,13 @@ def test_a_grade_that_a_person_changed_replaces_the_old_one_when_told_to(
     assert read_qrels(coll / "qrels/human.qrels")[pair.query_id][pair.doc_id] == int(cells[place])
 
 
-def test_a_sample_says_beforehand_what_it_can_show() -> None:
-    shows = SheetSample("s1", 200, 20).shows
-    assert "at best 200 pairs show a share, as of equal grades, give or take 7%" in shows
-    # of 200 without one, the largest share that is likely still: 1 - .05 ** (1 / 200)
-    assert "what befalls 1.5% of all may not be among them" in shows
+def test_a_sample_says_before_anybody_grades_what_it_will_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll, sheets = collection(tmp_path / "c"), [tmp_path / "a.csv", tmp_path / "b.csv"]
+    outputs = [word for sheet in sheets for word in ("-o", str(sheet))]
+    assert execute(["people", "sample", str(coll), "--pairs", "20", *outputs]) == 0
+    # of all sheets of the draw together
+    assert "20 pairs of " in capsys.readouterr().err
+    assert execute(["people", "sample", str(coll), "--all-pairs", "-o", str(tmp_path / "w")]) == 0
+    assert "two systems are told apart if their nDCG@10 differs by" in capsys.readouterr().err
