@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 
 from labeler.annotate.session import RatingSession
 from labeler.errors import Misconfigured, Misuse
-from labeler.messages import missing_extra
+from labeler.messages import missing_extra, quiet
 from labeler.options import PORT, option
 
 BACKLOG = 256
@@ -70,7 +71,7 @@ def check_installed() -> None:
 def served(
     sessions: Sequence[RatingSession | LivePage],
     options: ServeOptions,
-    on_bug: Any = lambda _error: None,
+    on_bug: Any = quiet,
 ) -> Iterator[PageServer]:
     """Serve a page for each session while the block runs, each under an address of its own.
 
@@ -148,3 +149,17 @@ def _listening(host: str, port: int) -> socket.socket:
 
 _NOT_OURS = (99, 49, 10049)
 """EADDRNOTAVAIL on Linux, macOS and Windows."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine reaches what listens at a host."""
+    return host.lower() == "localhost" or (is_address(host) and ip_address(host).is_loopback)
+
+
+def is_address(text: str) -> bool:
+    """Whether a host is an address in digits, and no name that may lead anywhere."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

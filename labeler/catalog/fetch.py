@@ -28,10 +28,9 @@ from labeler.errors import BadInput, Misuse, check_known
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
-from labeler.messages import Advance, Note
+from labeler.messages import Advance, Note, quiet
 from labeler.prompt.read import read_prompt
 from labeler.trec.write import write_qrels
-from labeler.wire.download import quiet
 
 
 def fetch_collection(

@@ -14,9 +14,8 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import needing, problem_of, reading
-from labeler.messages import Advance, Note, missing_extra
+from labeler.messages import Advance, Note, missing_extra, quiet
 from labeler.trec.values import grade_of, ids_of
-from labeler.wire.download import quiet
 
 PREFIX = "ir_datasets:"
 """What stands before the name of such a data set."""

@@ -27,9 +27,9 @@ from labeler.files.cache import exclusive
 from labeler.files.jsonl import identifier
 from labeler.files.paths import cache_folder, expanded, shipped
 from labeler.files.read import file_problems
-from labeler.messages import Advance, meant
+from labeler.messages import Advance, meant, quiet
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.wire.download import Remote, check_sha256, download, quiet
+from labeler.wire.download import Remote, check_sha256, download
 
 Grade = Annotated[int, Field(ge=-LARGEST_GRADE, le=LARGEST_GRADE)]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import AnswersExported, export_answers
-from labeler.annotate.hosts import is_loopback
-from labeler.annotate.serve import ServeOptions, check_installed, served
+from labeler.annotate.serve import ServeOptions, check_installed, is_loopback, served
 from labeler.annotate.session import RatingSession
 from labeler.annotate.status import status_of_raters
 from labeler.cli.options import Destination, Opened

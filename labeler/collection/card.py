@@ -85,7 +85,7 @@ def check_made(collection: Collection, paths: Iterable[Path]) -> None:
 
 
 @contextmanager
-def making(collection: Collection, paths: Iterable[Path], *, force: bool = False) -> Iterator[None]:
+def making(collection: Collection, paths: Iterable[Path], *, force: bool) -> Iterator[None]:
     """Check that files of a collection may be replaced, and note those that the block writes.
 
     The collection must be locked. With `force` they may be, whoever wrote them.
@@ -166,11 +166,6 @@ class Parent:
     def is_part(self) -> bool:
         """Whether some pairs of the parent were left out."""
         return bool(self.only) and self.pairs < self.of_pairs
-
-    @property
-    def is_by_grades(self) -> bool:
-        """Whether grades decided which pairs are judged, so that these tell nothing of the rest."""
-        return bool(self.picking)
 
     @property
     def picking(self) -> Sequence[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, collection_of_qrels
 from labeler.collection.people import people_path, read_people
 from labeler.errors import BadInput
 from labeler.prompt import find_prompt, prompt_files
@@ -120,8 +120,5 @@ def _grades(collection: Collection, section: str, grades: Iterable[object]) -> l
 
 def top_grade_of(qrels: Path, asked: Iterable[int] = ()) -> int | None:
     """The top grade of qrels that stand where a collection keeps them, as its card says."""
-    if qrels.parent.name != "qrels":
-        return None
-    return card_top_grade(
-        qrels.parent.parent, qrels.name.removesuffix(".gz").removesuffix(".qrels"), asked
-    )
+    where = collection_of_qrels(qrels)
+    return None if where is None else card_top_grade(where[0].folder, where[1], asked)

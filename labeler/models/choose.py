@@ -20,7 +20,7 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.paths import expanded
 from labeler.files.read import sha256_of
 from labeler.files.settings import ASSESSORS, NAME, read_toml
-from labeler.messages import meant
+from labeler.messages import meant, quiet
 from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
 from labeler.models.embedded import EMBEDDED, similarity_model, similarity_rule
@@ -258,17 +258,6 @@ def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Ch
     return Choice(name, name_from)
 
 
-def model_in(model: str | None, assessor: str = "") -> AssessorSettings | str | None:
-    """The model, where a declared assessor may be named beside it.
-
-    A model's name beside an assessor's is asked in place of the one that is declared.
-    """
-    if not assessor:
-        return model
-    declared = find_assessor(assessor)
-    return replace(declared, model=model, name="") if model else declared
-
-
 async def server_of(base_url: str | None) -> tuple[str, str] | None:
     """The address of the server that is meant, and why it is that one; None where there is none."""
     if base_url:
@@ -303,7 +292,7 @@ async def ready(
         model = called_model(choice.name, choice.server, calls or Calls(), choice.declared)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
-        tell = calls.note if calls else lambda _line: None
+        tell = calls.note if calls else quiet
         await asyncio.to_thread(similarity_rule().fetch, tell)
         yield rehearsed(choice, documents)
     else:

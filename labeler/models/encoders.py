@@ -77,12 +77,10 @@ class Encoding:
     options: EncoderOptions = field(default_factory=EncoderOptions)
     limits: Limits = field(default_factory=Limits)
 
-    async def aready(
-        self, folder: Path, texts: EncoderTexts, *, control: Control | None = None
-    ) -> Encoder:
+    async def aready(self, folder: Path, texts: EncoderTexts, *, control: Control) -> Encoder:
         """The encoder, once it made the vectors that `folder` does not hold, or a server did."""
         self.options.check()
-        control, every = control or Control(), _Prefixed(self.options, texts)
+        every = _Prefixed(self.options, texts)
         if self.options.is_served:
             return await self._of_server(folder, every, control)
         if self.options.name != WORDLLAMA:
@@ -292,7 +290,7 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     )
 
 
-def read_embeddings(texts: Sequence[str], body: bytes, where: str, bound: Bound = None) -> Reply:
+def read_embeddings(texts: Sequence[str], body: bytes, where: str, bound: Bound) -> Reply:
     """The reply in the body of a 200: a vector of finite numbers for each text, none all zeros.
 
     What is no answer of this kind is `NoCompletion`; vectors that no cosine can be taken of are a

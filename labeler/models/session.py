@@ -34,7 +34,7 @@ from labeler.data import Document, Judged
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.boundary import count
 from labeler.files.paths import network_file_system
-from labeler.messages import Note, Progress, no_progress
+from labeler.messages import Note, Progress, no_progress, quiet
 from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready, rehearsed
 from labeler.models.cost import Price, batch_price
@@ -75,7 +75,7 @@ class Underway(NamedTuple):
 
 @contextmanager
 def _show_no_judging(_run: Underway) -> Iterator[OnJudged]:
-    yield lambda _judged: None
+    yield quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Control:
     is what the same work has spent before, which the budget counts too.
     """
 
-    note: Note = lambda _message: None
+    note: Note = quiet
     progress: Progress = no_progress
     judging: Callable[[Underway], AbstractContextManager[OnJudged]] = _show_no_judging
     stop: StopSignal = field(default_factory=StopSignal)

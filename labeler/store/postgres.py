@@ -215,7 +215,7 @@ class PostgresDatabase:
 
     now = "extract(epoch FROM clock_timestamp())"
 
-    def __init__(self, address: DatabaseAddress, waiting: Waiting | None = None) -> None:
+    def __init__(self, address: DatabaseAddress, waiting: Waiting | None) -> None:
         try:
             import pg8000  # noqa: F401  said before anything is asked of the database
         except ImportError as error:

@@ -68,7 +68,7 @@ QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers, grade_of)
 
 
 @contextmanager
-def copy_by_query(path: Path, kind: Kind, block: int, *, by_id: bool = False) -> Iterator[Path]:
+def copy_by_query(path: Path, kind: Kind, block: int, *, by_id: bool) -> Iterator[Path]:
     """A copy of a file in which the lines of each query stand together, while a block runs.
 
     Queries come in the order in which they first appear, or `by_id`. Held are some fifty bytes for

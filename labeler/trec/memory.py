@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
-from labeler.messages import Note
+from labeler.messages import Note, quiet
 from labeler.trec.columns import Fields, Ids, Irregular, Small, joined_texts, keys, mixed
 from labeler.trec.files import gathered, read_qrels, read_run
 from labeler.trec.pairs import PairColumns, factorised
@@ -50,9 +50,7 @@ _SCORE: Columns = (_QUERY, _DOCUMENT, ("score", "score"))
 """The names of the three columns: ir_measures' first, then PyTerrier's."""
 
 
-def as_qrels(
-    source: Source, warn: Note = lambda _message: None, *, name: str = "qrels"
-) -> PairColumns[int]:
+def as_qrels(source: Source, warn: Note = quiet, *, name: str = "qrels") -> PairColumns[int]:
     """The grades that a path, a dict, a DataFrame or rows of (query, document, grade) hold.
 
     A DataFrame has the columns `query_id`, `doc_id`, `relevance` (ir_measures) or `qid`, `docno`,

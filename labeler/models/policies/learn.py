@@ -303,7 +303,7 @@ class Adapting(Policy):
         name: str,
         store: Store,
         probe: Callable[[], Awaitable[Abilities]],
-        declared: AssessorSettings | None = None,
+        declared: AssessorSettings | None,
     ) -> None:
         self._name = name
         self._store = store

@@ -35,7 +35,7 @@ from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import Inquiry, in_chunks
 from labeler.judging.pilot import AskedRound, piloted
-from labeler.messages import count_of
+from labeler.messages import count_of, quiet
 from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, request_line
 from labeler.models.batch.service import BatchService, batch_service
@@ -203,8 +203,8 @@ async def asubmit(
 
 async def _ask_a_few(collection: Collection, options: JudgeOptions, control: Control) -> None:
     """Have a few pairs of many answered live; `TooManyFailed` where too many come to no grade."""
-    quiet = replace(control, note=lambda _line: None)
-    async with prepare(collection, pool_of, options, quiet, options.session) as prepared:
+    unnoted = replace(control, note=quiet)
+    async with prepare(collection, pool_of, options, unnoted, options.session) as prepared:
         job, assessor, session = prepared
         asking = PairOptions(
             session.guard.limiter.limits.in_hand,

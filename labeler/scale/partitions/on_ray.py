@@ -65,7 +65,7 @@ async def awork_on_ray(
     how: RayOptions,
     control: Control,
     *,
-    wait: bool = False,
+    wait: bool,
 ) -> list[JudgedPartition]:
     """Have workers on Ray judge the partitions of a folder; all that are judged then.
 
