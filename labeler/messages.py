@@ -42,6 +42,13 @@ def counted(
     advance(number, number)
 
 
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of so many; the last may be shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
 @contextmanager
 def no_progress(_step: str) -> Iterator[Advance]:
     """Progress that nobody is shown."""

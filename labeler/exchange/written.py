@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from labeler.exchange.tables import parquet_writer
 from labeler.files.archives import write_workbook
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.jsonl import plain_id
+from labeler.messages import batched
 from labeler.trec.pairs import PairColumns
 from labeler.trec.write import RankedPart, write_columns, write_ranked
 
@@ -71,9 +72,9 @@ _BATCH = 10_000
 
 def write_parquet(path: Path, types: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> int:
     """Write columns of these types, some thousand rows at a time; how many rows there are."""
-    count, source = 0, iter(rows)
+    count = 0
     with parquet_writer(path, types) as write:
-        while batch := list(islice(source, _BATCH)):
+        for batch in batched(rows, _BATCH):
             write(list(map(list, zip(*batch, strict=True))))
             count += len(batch)
     return count

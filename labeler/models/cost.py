@@ -235,3 +235,9 @@ class Reported:
         longer = max(0, most.inside - self.size) // FEWEST_BYTES
         inside = max(most.inside, self.inside + longer)
         return Tokens(inside, max(most.outside, self.outside))
+
+
+def sum_of(costs: list[float | None]) -> float | None:
+    """The sum of costs, unknown where one of them is."""
+    dollars = [cost for cost in costs if cost is not None]
+    return sum(dollars, 0.0) if len(dollars) == len(costs) else None

@@ -46,6 +46,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.session import Control
 from labeler.report.result import Result
 from labeler.scale.batch.look import adopt_unheard, alone, remove_requests
+from labeler.store.base import Granted, WriteBatch
 from labeler.store.keys import without_texts
 from labeler.wire.addresses import masked, server_address
 from labeler.wire.gate import admit
@@ -76,7 +77,8 @@ class RequestRecorder:
         """Write those that are not written yet, and that nobody else is asking."""
         new = {each.key: each for each in requests if each.key not in self._seen}
         self._seen.update(new)
-        leased = self._session.lease(list(new)) if new else frozenset()
+        granted = self._session.store.write(WriteBatch(claimed=list(new))) if new else Granted()
+        leased = granted.leases
         self.left += len(new.keys() - leased)
         for each in new.values():
             if each.key in leased:
