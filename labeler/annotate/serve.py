@@ -14,7 +14,8 @@ from ipaddress import ip_address
 from typing import Any
 
 from labeler.annotate.session import RatingSession
-from labeler.errors import Misconfigured, Misuse
+from labeler.errors import Misuse
+from labeler.files.boundary import needing
 from labeler.messages import missing_extra, quiet
 from labeler.options import PORT, option
 
@@ -59,11 +60,9 @@ class PageServer:
 
 def check_installed() -> None:
     """Raise `Misconfigured` where the extra that serves pages is missing."""
-    try:
+    with needing(missing_extra("annotate", "serving pages needs")):
         import starlette
         import uvicorn
-    except ImportError as error:
-        raise Misconfigured(missing_extra("annotate", "serving pages needs")) from error
     del starlette, uvicorn
 
 

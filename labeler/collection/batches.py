@@ -14,15 +14,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from labeler.collection.layout import Collection
 from labeler.collection.rows import Row, read_record, records
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.read import file_problems
 from labeler.models.settings import AssessorSettings
+from labeler.options import STRICT
 
 if TYPE_CHECKING:
     from labeler.models.session import SessionOptions
@@ -54,7 +55,7 @@ class BatchRecord:
     is sent with each request.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__ = STRICT
 
     number: int
     token: str

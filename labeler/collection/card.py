@@ -174,11 +174,6 @@ class Parent:
         own = (self.name, *self.beside) if is_picked else ()
         return (*own, *self.picked_before)
 
-    @property
-    def is_sample(self) -> bool:
-        """Whether each pair of the parent was as likely as any to be judged."""
-        return self.is_part and self.kind == SAMPLE
-
     def which(self) -> str:
         """Which of the parent's pairs were judged, after `N of the M pairs of NAME`."""
         if self.kind == SAMPLE:

@@ -17,6 +17,7 @@ from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFailed
+from labeler.files.boundary import needing
 from labeler.messages import missing_extra
 from labeler.store.address import TLS_MODES, DatabaseAddress
 from labeler.store.base import REPLY, Keys, Statements, StoredRow, Waiting
@@ -216,10 +217,8 @@ class PostgresDatabase:
     now = "extract(epoch FROM clock_timestamp())"
 
     def __init__(self, address: DatabaseAddress, waiting: Waiting | None) -> None:
-        try:
+        with needing(missing_extra("postgres", "a team's store needs")):
             import pg8000  # noqa: F401  said before anything is asked of the database
-        except ImportError as error:
-            raise Misconfigured(missing_extra("postgres", "a team's store needs")) from error
         self.address = address
         self.beside = address.unsent
         self._waiting = waiting or Waiting()

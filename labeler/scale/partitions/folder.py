@@ -28,6 +28,7 @@ from labeler.files.paths import did_you_mean
 from labeler.files.read import file_problems, sha256_of
 from labeler.judging.assessor import TOPIC, Lists, Texts, values_of
 from labeler.models.settings import AssessorSettings
+from labeler.options import STRICT
 from labeler.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _PARTS = {"job.json", "prompt", "secret", "pairs", "judged", "replies", ".lock"}
 class Partition:
     """The pairs of some queries: how many, and the file's hash."""
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__ = STRICT
 
     pairs: int
     sha256: str
