@@ -16,7 +16,7 @@ from labeler.models.policies.learn import Abilities
 from labeler.models.server.answers import as_text, read_reply
 from labeler.models.server.client import wire_format
 from labeler.store.base import Failed, KeyedReply, WriteBatch
-from labeler.store.keys import cut_key, limit_of
+from labeler.store.keys import LIMIT, cut_key
 from labeler.store.replies import Store
 from labeler.wire.addresses import OPENAI
 from labeler.wire.masking import without_key
@@ -243,5 +243,5 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> ToStore | None:
     request = json.loads(text)
     parameters, graded = request["parameters"], request["schema"] is not None
     reply.note_sent(asked.abilities.parameters(parameters, graded=graded))
-    key = cut_key(line.key, limit_of(parameters)) if is_cut(reply.finish_reason) else line.key
+    key = cut_key(line.key, parameters.get(LIMIT)) if is_cut(reply.finish_reason) else line.key
     return KeyedReply(key, asked.model_id, text, reply, line.key)
