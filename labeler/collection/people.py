@@ -117,7 +117,7 @@ def _probability(row: Row) -> float | None:
     """The probability of a row, which must say where there is none."""
     if "probability" not in row.values:
         raise row.wrong("probability", "be a probability above 0, or null")
-    return row.probability("probability")
+    return row.probability()
 
 
 # Qrels that people brought along, checked against the collection whose pairs they grade.

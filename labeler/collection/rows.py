@@ -87,12 +87,12 @@ class Row(NamedTuple):
             raise self.wrong(key, "count from 1")
         return value
 
-    def probability(self, key: str) -> float | None:
+    def probability(self) -> float | None:
         """A probability above 0, None where there is none."""
-        value = self.values.get(key)
+        value = self.values.get("probability")
         probability = None if value is None else finite(value, 0.0, 1.0)
         if value is not None and not probability:
-            raise self.wrong(key, "be a probability above 0")
+            raise self.wrong("probability", "be a probability above 0")
         return probability
 
     def grade(self) -> int | None:

@@ -24,7 +24,7 @@ from labeler.messages import meant, quiet
 from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
 from labeler.models.embedded import EMBEDDED, similarity_model, similarity_rule
-from labeler.models.local.serve import can_serve, engine_id, serving
+from labeler.models.local.serve import engine_id, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
 from labeler.text.terms import TermStatistics, terms, text_to_search
@@ -310,9 +310,7 @@ def rehearsed(choice: Choice, documents: Iterable[Document]) -> Ready:
         # as many at once as make large batches of replies to store
         return Ready(model, {"term_statistics": inputs}, concurrency=256)
     sha256 = EMBEDDED.sha256 if choice.name == "local" else _gguf(choice.name)[1]
-    engine = engine_id() if can_serve() else "no engine"
-
-    return Ready(unasked(_identity(sha256, engine), is_server=True))
+    return Ready(unasked(_identity(sha256, engine_id()), is_server=True))
 
 
 def unasked(identity: str, *, is_server: bool = False) -> Model:

@@ -177,9 +177,9 @@ def through_run(
         with suppress(Irregular, BadInput):
             with suppress(Scattered):
                 if not by_id:
-                    return use(streamed(path, RUN, block))
-            with copy_by_query(path, RUN, block, by_id=by_id) as copy:
-                return use(streamed(copy, RUN, block))
+                    return use(streamed(path, block))
+            with copy_by_query(path, block, by_id=by_id) as copy:
+                return use(streamed(copy, block))
         run = PairColumns.of(read_run_by_line(path), np.float64)
         return use((run.by_id() if by_id else run).batches())
 

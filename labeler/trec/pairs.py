@@ -134,9 +134,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """The keys of the `documents`."""
         return keys_of(self.documents)
 
-    def batches(self, size: int = BATCH) -> Iterator[Batch]:
-        """About `size` pairs at a time, no query in two batches, as lines of a file are held."""
-        starts = self.edges[:-1] // size
+    def batches(self) -> Iterator[Batch]:
+        """About `BATCH` pairs at a time, no query in two batches, as lines of a file are held."""
+        starts = self.edges[:-1] // BATCH
         firsts = np.flatnonzero(np.diff(starts, prepend=-1)) if len(starts) else np.zeros(1, int)
         firsts = np.append(firsts, len(starts))
         for first, last in pairwise(firsts.tolist()):
