@@ -23,7 +23,7 @@ Progress = Callable[[str], AbstractContextManager[Advance]]
 """Opened around each countable step, with its name."""
 
 
-def quiet(*_told: object) -> None:
+def quiet(*_what: object) -> None:
     """Says nothing: where nobody listens, it stands for whatever is told."""
 
 

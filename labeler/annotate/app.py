@@ -22,10 +22,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from labeler.annotate.serve import is_address, is_loopback
 from labeler.annotate.session import RatingSession, answer_in
 from labeler.errors import LabelerError, Misuse, NotCurrent
 from labeler.messages import quiet
+from labeler.wire.addresses import is_address, is_loopback
 
 # What stands before the page: whom it is served to, and what a browser may do with it.
 #

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any
 
 from labeler.annotate.session import RatingSession
@@ -148,17 +147,3 @@ def _listening(host: str, port: int) -> socket.socket:
 
 _NOT_OURS = (99, 49, 10049)
 """EADDRNOTAVAIL on Linux, macOS and Windows."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine reaches what listens at a host."""
-    return host.lower() == "localhost" or (is_address(host) and ip_address(host).is_loopback)
-
-
-def is_address(text: str) -> bool:
-    """Whether a host is an address in digits, and no name that may lead anywhere."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import AnswersExported, export_answers
-from labeler.annotate.serve import ServeOptions, check_installed, is_loopback, served
+from labeler.annotate.serve import ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession
 from labeler.annotate.status import status_of_raters
 from labeler.cli.options import Destination, Opened
@@ -16,6 +16,7 @@ from labeler.cli.output import show_result
 from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
 from labeler.errors import LabelerError
+from labeler.wire.addresses import is_loopback
 
 
 def status(collection: Opened, *, to: Destination) -> None:

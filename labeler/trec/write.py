@@ -22,7 +22,7 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted, quiet
 from labeler.trec.blocks import Batch
-from labeler.trec.columns import Codes, ids_at, split
+from labeler.trec.columns import Codes, Small, id_ranks, ids_at, split
 from labeler.trec.files import ranking
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
@@ -129,24 +129,30 @@ class GradesToSort:
 
     def write(self, path: Path) -> None:
         """Write qrels sorted by query and document."""
-        query, document = self._query, self._document
-        ids, value = tuple(document.place), np.array(self._value, dtype=np.int32)
-        pairs = PairColumns.of_places(query.place, query.code, ids, document.code, value)
-        write_columns(path, pairs.by_id())
+        queries, ids = tuple(self._query.place), tuple(self._document.place)
+        query, document = self._query.code, self._document.code
+        value = np.array(self._value, dtype=np.int32)
+        order = np.lexsort((id_ranks(ids)[document], id_ranks(queries)[query]))
+        lines = _grade_lines(queries, ids, query[order], document[order], value[order])
+        _write(path, QRELS_COLUMNS, lines)
 
 
 def write_columns(path: Path, qrels: PairColumns[int]) -> int:
     """Write qrels whose pairs are sorted already; how many lines they have."""
-    return _write(path, QRELS_COLUMNS, _grade_lines(qrels))
+    columns = qrels.query, qrels.document, qrels.value
+    return _write(path, QRELS_COLUMNS, _grade_lines(qrels.queries, qrels.documents, *columns))
 
 
-def _grade_lines(qrels: PairColumns[int]) -> Iterator[list[bytes]]:
-    names = [query_id.encode() for query_id in qrels.queries]
-    for first in range(0, qrels.size, _LINES):
+def _grade_lines(
+    queries: Sequence[str], documents: Sequence[str], query: Small, document: Small, value: Small
+) -> Iterator[list[bytes]]:
+    """Blocks of lines, of places of queries and of documents and of grades."""
+    names = [query_id.encode() for query_id in queries]
+    for first in range(0, len(query), _LINES):
         rows = slice(first, first + _LINES)
-        ids = [doc_id.encode() for doc_id in ids_at(qrels.documents, qrels.document[rows])]
-        of = [names[at] for at in qrels.query[rows].tolist()]
-        yield [_QRELS_LINE % row for row in zip(of, ids, qrels.value[rows].tolist(), strict=True)]
+        ids = [doc_id.encode() for doc_id in ids_at(documents, document[rows])]
+        of = [names[at] for at in query[rows].tolist()]
+        yield [_QRELS_LINE % row for row in zip(of, ids, value[rows].tolist(), strict=True)]
 
 
 def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:
