@@ -136,7 +136,7 @@ class PairOptions:
 
 
 async def judge_pairs(
-    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, options: PairOptions
+    pairs: Iterable[Pair], texts: Texts, assessor: Assessor, options: PairOptions | None = None
 ) -> AsyncIterator[Judged]:
     """Judge pairs, in their order, with a bounded number under way.
 
@@ -145,6 +145,7 @@ async def judge_pairs(
     raised after every pair that needed no further call. `Stopped` is raised once the stop signal
     is set.
     """
+    options = options or PairOptions()
     inquiries = Inquiries(pairs, texts, assessor)
     # all pairs of a query wait for the request that writes its questions
     shares_parts = assessor.prompt.front.questions is not None
