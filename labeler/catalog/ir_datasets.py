@@ -14,7 +14,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import needing, problem_of, reading
-from labeler.messages import Advance, Note, missing_extra
+from labeler.messages import Advance, Note, missing_extra, squeezed
 from labeler.trec.values import grade_of, ids_of
 from labeler.wire.download import quiet
 
@@ -120,7 +120,7 @@ def _query(row: Any) -> Query:
     )
     metadata = {name: part for name, part in parts if part}
     whole = text if text and text.strip() else row.default_text()
-    return Query(row.query_id, " ".join(whole.split()), {"origin": "real", **metadata})
+    return Query(row.query_id, squeezed(whole), {"origin": "real", **metadata})
 
 
 def _add_grades(upstream: UpstreamCollection, dataset: Any, name: str) -> None:

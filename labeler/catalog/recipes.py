@@ -27,7 +27,7 @@ from labeler.files.cache import exclusive
 from labeler.files.jsonl import identifier
 from labeler.files.paths import cache_folder, expanded, shipped
 from labeler.files.read import file_problems
-from labeler.messages import Advance, meant
+from labeler.messages import Advance, meant, squeezed
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.wire.download import Remote, check_sha256, download, quiet
 
@@ -313,7 +313,7 @@ def _answer(row: Mapping[str, str]) -> Document:
 def _question(element: ElementTree.Element) -> Query:
     """Return a question's summary as the query, and what the person wrote as its description."""
     subject, message, summary, paraphrase = (
-        " ".join((element.findtext(tag) or "").split())
+        squeezed(element.findtext(tag) or "")
         for tag in (
             "Original-Question/SUBJECT",
             "Original-Question/MESSAGE",

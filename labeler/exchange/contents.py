@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from labeler.errors import BadInput
 from labeler.exchange.ratings import RatedFile, Rating
 from labeler.files.jsonl import JsonObject, RowValues
+from labeler.messages import squeezed
 
 _WORDS_OF_AN_ID = 4
 DOCUMENTS, QUERIES, GRADES, RANKINGS = PARTS = "documents", "queries", "grades", "rankings"
@@ -73,7 +74,7 @@ class Contents(NamedTuple):
 
 def text_id(text: str) -> str:
     """The id of a document that has none: a hash of its text, the same in every file."""
-    words = " ".join(text.split()).encode("utf-8", "surrogatepass")
+    words = squeezed(text).encode("utf-8", "surrogatepass")
     return f"d{hashlib.sha256(words).hexdigest()[:12]}"
 
 

@@ -19,7 +19,7 @@ from labeler.exchange.responses import by_query
 from labeler.exchange.tables import Rows
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
-from labeler.messages import Note, count_of, tell
+from labeler.messages import Note, count_of, squeezed, tell
 from labeler.trec import files as trec
 from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE
@@ -82,7 +82,7 @@ class QueryIds:
 def normalised(text: str) -> str:
     """A text without what people type one way or another."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(plain.split()).rstrip("?!. ") or plain
+    return squeezed(plain).rstrip("?!. ") or plain
 
 
 def _inverted(texts: Mapping[str, str]) -> dict[str, list[str]]:
@@ -249,7 +249,7 @@ def _write(  # noqa: PLR0913  a file, what it means, and what becomes of it
     def graded(where: str, value: Any) -> str | None:
         is_empty = stripped(value) in (None, "")
         if labels and number_of(value) is None:
-            return "" if value is None else " ".join(str(value).split())
+            return "" if value is None else squeezed(str(value))
         counts[is_empty] += 1
         grade = None if is_empty else grades.grade(where, value)
         return None if grade is None else str(grade)

@@ -39,7 +39,7 @@ from labeler.files.boundary import reading
 from labeler.files.csv import read_cells
 from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
-from labeler.messages import tell
+from labeler.messages import squeezed, tell
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 
 # TREC topics, with tags that are closed or not, and as XML.
@@ -93,7 +93,7 @@ def _row(path: Path, line: int, fields: dict[str, str]) -> JsonObject:
 
 def _plain(value: str) -> str:
     """A field's text without the word that old topics begin it with."""
-    text = " ".join(html.unescape(value).split())
+    text = squeezed(html.unescape(value))
     label = _LABELLED.match(text)
     return text[label.end() :].strip() if label else text
 
@@ -433,7 +433,7 @@ def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: s
     if text_key not in row and value_at(row, text_key) is None:
         text_key = usual.column_of(row, _LINE_TEXTS) or text_key
     cells = {**row, text_key: value_at(row, text_key), picked.id: value_at(row, picked.id)}
-    text = " ".join(text_of(path, number, cells, text_key, None).split())
+    text = squeezed(text_of(path, number, cells, text_key, None))
     if not text:
         raise BadRow("a query without text")
     query_id = stripped_id(path, number, cells, picked.id) if _has_id(row, picked) else fallback

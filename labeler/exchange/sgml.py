@@ -11,6 +11,7 @@ from labeler.errors import BadInput
 from labeler.exchange.tables import Rows
 from labeler.files.jsonl import NumberedRow
 from labeler.files.read import numbered_lines
+from labeler.messages import squeezed
 
 _SGML_ID = re.compile(r"<DOCNO>([^<]+)</DOCNO>", re.I)
 _SGML_TITLE = re.compile(r"<(?:TITLE|HEADLINE|HEAD|TTL|TI)>([^<]*)</[A-Z]+>", re.I)
@@ -58,4 +59,4 @@ def _row(path: Path, first: int, markup: str) -> dict[str, str]:
 def _plain(markup: str) -> str:
     """Text without tags and character references, each paragraph in a line."""
     text = html.unescape(_SGML_TAG.sub(" ", markup))
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+    return "\n".join(filter(None, map(squeezed, text.split("\n"))))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from labeler.errors import FileProblem
-from labeler.files.paths import worded
+from labeler.files.paths import true_path, worded
 from labeler.files.read import STANDARD, file_problems, scratch_file, sha256_of
 
 # Outputs that are no regular files: pipes, terminals and open descriptors are written through.
@@ -145,7 +145,7 @@ def about_to_replace(target: Path, content: Path) -> None:
 def may_be_replaced(path: Path) -> None:
     """Record that what stands at a path is kept elsewhere, so that nothing is lost with it."""
     if path.is_file():
-        _record(Path(os.path.realpath(path)), path)
+        _record(true_path(path), path)
 
 
 def _record(target: Path, content: Path) -> None:
@@ -161,7 +161,7 @@ def _record(target: Path, content: Path) -> None:
 def is_as_written(path: Path) -> bool:
     """Whether a file holds what was written to its path before, under that path's record."""
     with suppress(OSError):
-        hashes = _hashes(_record_of(Path(os.path.realpath(path))))
+        hashes = _hashes(_record_of(true_path(path)))
         return bool(hashes) and sha256_of(path) in hashes
     return False
 
@@ -236,7 +236,7 @@ def replacing_bytes(path: Path, check: Check | None = None) -> Iterator[IO[bytes
                 write_through(path, written)
         return
     with file_problems(path):
-        target = Path(os.path.realpath(path))
+        target = true_path(path)
         refuse_read_only(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(target.parent, target.name)

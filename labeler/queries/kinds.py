@@ -16,6 +16,7 @@ from labeler.data import Document
 from labeler.errors import Misuse, check_known
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import number_of
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.queries.filter import words
 
@@ -249,7 +250,7 @@ class Asking:
     def style(self) -> Style:
         """What prompts are told of the person who searches; the file is read."""
         queries = read_query_list(self.like).values() if self.like else ()
-        texts = (" ".join(query.text.split()) for query in queries)
+        texts = (squeezed(query.text) for query in queries)
         return Style(self.language, tuple(dict.fromkeys(text for text in texts if words(text))))
 
     def shares(self, style: Style) -> Mix:

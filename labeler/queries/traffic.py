@@ -15,7 +15,7 @@ from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import LogRow, read_log
-from labeler.messages import count_of, counts_of
+from labeler.messages import count_of, counts_of, squeezed
 from labeler.options import COUNT, SEED, Options, option
 from labeler.queries.filter import words
 from labeler.report.result import Result
@@ -194,7 +194,7 @@ class _Typed:
 
 def normalized(text: str) -> str:
     """A query in one form of its letters and spaces."""
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return squeezed(unicodedata.normalize("NFKC", text))
 
 
 def _strata(counts: Mapping[str, int]) -> dict[str, list[str]]:

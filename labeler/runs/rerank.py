@@ -19,7 +19,7 @@ from labeler.collection.whose import models_behind
 from labeler.data import Document, Run
 from labeler.errors import BadInput, CallFailed, Misuse, ProviderError, Retryable, Stopped
 from labeler.exchange.runs import read_run
-from labeler.messages import count_of, no_query_in_common
+from labeler.messages import count_of, no_query_in_common, squeezed
 from labeler.model import Model, Request, status_of_ending
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.policies.limits import Spending, WithCost
@@ -264,7 +264,7 @@ async def _rerank(
         ranked = await _ordered(source, ranker, session, watch)
         choice, is_priced = session.selection.choice, session.selection.price is not None
     if ranker.asked and ranker.untouched == ranker.asked:
-        some = " ".join(ranker.example.split())[:_SHOWN]
+        some = squeezed(ranker.example)[:_SHOWN]
         raise ProviderError(f"no reply is an order of the passages it was asked about, as {some!r}")
     old = run_name(source.path)
     entry = {

@@ -76,8 +76,6 @@ _OF_SCRIPT = {
     "ARABIC": "ar",
     "HEBREW": "he",
     "CJK": "zh",
-    "HIRAGANA": "ja",
-    "KATAKANA": "ja",
     "HANGUL": "ko",
     "THAI": "th",
     "DEVANAGARI": "hi",

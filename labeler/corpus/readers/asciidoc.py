@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.outline import Lines, Outline, line_at, lines_of
+from labeler.messages import squeezed
 
 _HEADING = re.compile(r"([=#]{1,6}) +(\S.*)")
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?: +(.*))?")
@@ -132,7 +133,7 @@ class _Reader:
     def words(self, text: str) -> str:
         """The words of a paragraph: links by their text, names of attributes by their values."""
         text = _NAMED.sub(lambda name: self.values.get(name[1]) or name[0], text)
-        return " ".join(_MARKED.sub(_shown, text).split())
+        return squeezed(_MARKED.sub(_shown, text))
 
 
 def _shown(marked: re.Match[str]) -> str:

@@ -16,8 +16,9 @@ from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.exports import property_of
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text, squeezed
+from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text
 from labeler.files.jsonl import JsonObject
+from labeler.messages import squeezed
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -37,7 +37,7 @@ _EXPRESSION = re.compile(rf"\{{\s*(?:\"([^\"{{}}]*)\"|'([^'{{}}]*)'|`([^`{{}}]*)
 
 def jsx_tag(state: StateInline, silent: bool) -> bool:
     """A tag whose attributes may be expressions in braces."""
-    match = _JSX_TAG.match(state.src, state.pos) if state.src[state.pos] == "<" else None
+    match = _JSX_TAG.match(state.src, state.pos)
     if not match or ("{" not in match[0] and len(match[0]) > 3):
         return False
     if not silent:
@@ -48,8 +48,6 @@ def jsx_tag(state: StateInline, silent: bool) -> bool:
 
 def braces(state: StateInline, silent: bool) -> bool:
     """Attributes of what stands before them, and tags of templates."""
-    if state.src[state.pos] != "{":
-        return False
     match = _INLINE_UNSHOWN.match(state.src, state.pos)
     if not match:
         match = _INLINE_ATTRIBUTES.match(state.src, state.pos)
@@ -64,7 +62,7 @@ def braces(state: StateInline, silent: bool) -> bool:
 
 def expression(state: StateInline, silent: bool) -> bool:
     """An expression of MDX: a string shows its words, anything else is known only when it runs."""
-    match = _EXPRESSION.match(state.src, state.pos) if state.src[state.pos] == "{" else None
+    match = _EXPRESSION.match(state.src, state.pos)
     if not match:
         return False
     if not silent:

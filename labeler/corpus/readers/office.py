@@ -9,15 +9,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import (
-    Extracted,
-    Lines,
-    Outline,
-    finished,
-    squeezed,
-)
+from labeler.corpus.readers.outline import Extracted, Lines, Outline, finished
 from labeler.exchange.workbooks import Workbook, parts_in_order, related
 from labeler.files.archives import Archive, opened
+from labeler.messages import squeezed
 
 
 def read_xlsx(path: Path, raw: bytes) -> Extracted:

@@ -12,6 +12,7 @@ from pathlib import Path
 from labeler.corpus.blocks import Block, Headings, TitledBlocks
 from labeler.errors import BadInput
 from labeler.files.jsonl import JsonObject, RowValues
+from labeler.messages import squeezed
 
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""
@@ -145,21 +146,16 @@ class Outline:
             text = fenced(text_of(lines), language)
             self.blocks.append(Block(text, self.path, lines[0][0], code=True))
 
-    def rows(self, rows: Iterable[Sequence[str]], *, has_head: bool = True) -> None:
+    def rows(self, rows: Iterable[Sequence[str]]) -> None:
         """Add the rows of a table, without empty ones; its head stays with the next one."""
         for number, text in enumerate(" | ".join(cells) for cells in rows if any(cells)):
-            self.prose(text, 1, tight=number > 0, leads=number == 0 and has_head)
+            self.prose(text, 1, tight=number > 0, leads=number == 0)
 
 
 def fenced(body: str, language: str = "") -> str:
     """Code between fences that are longer than any in it."""
     fence = "`" * max(3, max(map(len, re.findall(r"`+", body)), default=0) + 1)
     return f"{fence}{language}\n{body}\n{fence}"
-
-
-def squeezed(text: str) -> str:
-    """A text on one line, with single spaces."""
-    return " ".join(text.split())
 
 
 # The text of a file that is no text itself, with its blocks at the lines where they stand in it.

@@ -27,11 +27,11 @@ from labeler.corpus.readers.outline import (
     lines_of,
     quoted,
     role_text,
-    squeezed,
     text_of,
     trimmed,
     unindented,
 )
+from labeler.messages import squeezed
 
 # reStructuredText within a paragraph: its words without roles, references and emphasis.
 
@@ -351,7 +351,7 @@ def _term(name: str, argument: str) -> str:
     if name.startswith("version") or name == "deprecated":
         words = {"versionadded": "Added in", "versionchanged": "Changed in"}
         return f"{words.get(name, 'Deprecated since')} version {one_line(argument)}"
-    return f"`{' '.join(argument.split())}`" if describes_code(name) else one_line(argument)
+    return f"`{squeezed(argument)}`" if describes_code(name) else one_line(argument)
 
 
 def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:

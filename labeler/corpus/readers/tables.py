@@ -51,8 +51,7 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: empty")
-    others = set(map(str.casefold, first[1])) - {"_id", "id", "text", "metadata"}
-    if role_of(path.name) == QUERIES and not others:
+    if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
         raise BadInput(
             f"{path}: queries by its name, and with texts alone; name it as documents if it holds "
             "those"

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable, check_known
 from labeler.exchange.fields import value_at
 from labeler.exchange.responses import incompleteness, plain_key
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
     HIT_ID,
@@ -22,7 +23,6 @@ from labeler.runs.engines.answers import (
     HITS,
     LARGEST_OUTPUT,
     SYSTEM,
-    Filling,
     Hit,
     HitPaths,
     Search,
@@ -247,7 +247,7 @@ class HttpEngine:
             from yarl import URL
 
             text = self.kind.text_of(query)
-            filling = Filling(" ".join(text.split()) if self.preset else text, depth)
+            filling = {"query": squeezed(text) if self.preset else text, "depth": depth}
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)
@@ -304,7 +304,7 @@ def check_status(status: int, headers: Mapping[str, str], body: bytes, where: st
         return
     from labeler.models.server.answers import retry_after
 
-    begin = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
+    begin = squeezed(body[:400].decode("utf-8", "replace"))[:120]
     problem = f"{where}: HTTP {status}{f': {begin}' if begin else ''}"
     if status in _MAY_PASS:
         raise Retryable(problem, retry_after(headers), busy=status in _BUSY)

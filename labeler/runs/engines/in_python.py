@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, CallFailed, Misuse, NoAnswer
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
     ANSWER,
@@ -115,7 +116,7 @@ class PythonEngine:
             returned = next(of_pipeline, returned)
         is_mapping, is_frame = isinstance(returned, Mapping), hasattr(returned, "columns")
         if isinstance(returned, str) or is_frame or not isinstance(returned, Iterable):
-            shown = f"{' '.join(repr(returned).split()):.60}"
+            shown = f"{squeezed(repr(returned)):.60}"
             raise BadInput(
                 f"{where}: expected a list of documents, found {shown}", parameter="python"
             )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from labeler.errors import CallFailed, Misuse, NoAnswer, Retryable
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
     HIT_ID,
@@ -228,4 +229,4 @@ def _last_line(errors: IO[bytes]) -> str:
     """The last line of what a program printed to stderr, which says why it failed."""
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4096))
     lines = [line for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    return f": {' '.join(lines[-1].split())[:_LAST_WORDS]}" if lines else ""
+    return f": {squeezed(lines[-1])[:_LAST_WORDS]}" if lines else ""
