@@ -77,6 +77,7 @@ from labeler.exchange.tables import (
     described,
     first_cells,
     first_line,
+    first_lines,
     in_words,
     is_nested,
     json_value,
@@ -309,9 +310,8 @@ def table_rows(held: Held, kind: str) -> Rows:
         return rows_of_text(path, delimiter_of(line))
     names = _names_of(line.split("\t"))
     if len(names) == 2 and role_of(path.name) != DOCUMENTS:  # which may as well be queries
-        lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
-        lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
-        if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
+        texts = (line.partition("\t")[2].split() for line in first_lines(head) if "\t" in line)
+        if role_of(path.name) == QUERIES or median(map(len, texts)) < _SHORT:
             problem = "ids and short texts, and no row that names them: queries or documents?"
             remedy = "write id and text, or id and query, in a row above"
             raise BadInput(f"{path}: {problem}; {remedy}")
@@ -331,7 +331,6 @@ def _names_of(cells: list[str]) -> list[str]:
     return ["id", "url", "title", "text"] if is_page else []
 
 
-_LOOKED_AT = 50
 _SHORT = 12
 """Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
 

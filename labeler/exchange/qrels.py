@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, SaysTooLittle
-from labeler.exchange import tables as usual
 from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
 from labeler.exchange.queries import Queries, texts_by_id
 from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of, stripped
 from labeler.exchange.responses import by_query
-from labeler.exchange.tables import Rows
+from labeler.exchange.tables import QUERY_TEXT, RANK, RATING, Rows, first_line, has_column, part_of
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.messages import Note, count_of, squeezed, tell
@@ -192,7 +191,7 @@ def judged_in(path: Path) -> RatedFile | None:
     """The ratings of a file that is not in TREC's columns; `None` of one that may be."""
     held = held_by(path, by_query, part=GRADES)
     judged = rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
-    if judged is None and _LETOR.fullmatch(usual.first_line(held.head)):
+    if judged is None and _LETOR.fullmatch(first_line(held.head)):
         return RatedFile("qrels from LETOR's lines (qid, docid)", _letor(path))
     return judged
 
@@ -217,16 +216,16 @@ def _letor(path: Path) -> Iterator[Rating]:
 
 def _of_rows(rows: Rows) -> RatedFile:
     names = rows.columns
-    grade = usual.part_of(names, GRADE, "grade")
-    if grade is None and not usual.has_column(names, usual.RANK):
-        grade = usual.part_of(names, SCORE, "grade")
-    hint = "; a run?" if usual.has_column(names, usual.RANK, SCORE) else ""
+    grade = part_of(names, GRADE, "grade")
+    if grade is None and not has_column(names, RANK):
+        grade = part_of(names, SCORE, "grade")
+    hint = "; a run?" if has_column(names, RANK, SCORE) else ""
     parts = rows.pair_parts(grade, "qrels, as query_id, doc_id, grade", hint)
     ratings = (Rating(number, *cells) for number, cells in rows.cells(parts))
     query, _, grade = parts
-    is_rating = usual.has_column([grade.column], usual.RATING)
+    is_rating = has_column([grade.column], RATING)
     kind = rows.kind("qrels", (part.column for part in parts))
-    return RatedFile(kind, ratings, query.names is usual.QUERY_TEXT, is_rating)
+    return RatedFile(kind, ratings, query.names is QUERY_TEXT, is_rating)
 
 
 def _trec_ratings(path: Path) -> RatedFile:

@@ -13,7 +13,6 @@ from typing import Any
 
 from labeler.data import Query
 from labeler.errors import BadInput, BadRow
-from labeler.exchange import tables as usual
 from labeler.exchange.contents import QUERIES, are_ids
 from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.formats import (
@@ -27,10 +26,18 @@ from labeler.exchange.formats import (
 from labeler.exchange.shapes import LINES, XML
 from labeler.exchange.tables import (
     DELIMITERS,
+    LARGEST,
+    QUERY_TEXT,
+    RowPart,
     Rows,
+    column_of,
     described,
     first_cells,
     first_line,
+    first_lines,
+    has_column,
+    in_words,
+    names_a_pair,
     refuse_trec,
     rows_of_array,
     rows_of_text,
@@ -99,9 +106,9 @@ def _plain(value: str) -> str:
 
 
 _LINE_IDS = (*QUERY_ID, "id")
-_LINE_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
+_LINE_TEXTS = (*QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
 _PLAIN_IDS = tuple(filter("topic".__ne__, _LINE_IDS))
-_PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
+_PLAIN_TEXTS = (*QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 
 _LOOKED_AT = 50
@@ -152,7 +159,7 @@ def texts_by_id(queries: Queries) -> Mapping[str, str]:
 def _rows(path: Path, query_field: str) -> Rows:
     held = held_by(path, part=QUERIES, is_plain=bool(query_field))
     if held.shape == XML:
-        text = decoded(path, read_bytes(path, usual.LARGEST))
+        text = decoded(path, read_bytes(path, LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
     if held.contents is not None:
         return held.records(held.contents, QUERIES)
@@ -167,12 +174,12 @@ def _rows(path: Path, query_field: str) -> Rows:
 def _of_rows(rows: Rows) -> Rows:
     """The rows of a table; of a list of judgements, a query stands in several."""
     rows = with_all_columns(rows)
-    return replace(rows, repeats=usual.has_column(rows.columns, DOCUMENT_ID))
+    return replace(rows, repeats=has_column(rows.columns, DOCUMENT_ID))
 
 
 def _of_json(path: Path, value: Any) -> Rows:
     inner = value.get("queries", value) if isinstance(value, dict) else value
-    is_row = isinstance(inner, dict) and usual.has_column(inner, _LINE_TEXTS, _LINE_IDS)
+    is_row = isinstance(inner, dict) and has_column(inner, _LINE_TEXTS, _LINE_IDS)
     if inner and isinstance(inner, list) and _are_texts(inner):
         texts = ((number, {"text": text}) for number, text in enumerate(inner, start=1))
         return Rows(path, "a JSON array of texts", (), texts)
@@ -198,13 +205,12 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     line = first_line(head)
     for delimiter, cells in first_cells(line).items():
         is_header = query_field in map(str.strip, cells) or (
-            usual.has_column(cells, _LINE_TEXTS)
-            and (usual.has_column(cells, _LINE_IDS) or _are_short(cells))
+            has_column(cells, _LINE_TEXTS) and (has_column(cells, _LINE_IDS) or _are_short(cells))
         )
         if is_header:
             return _of_rows(rows_of_text(path, delimiter))
-        if usual.names_a_pair(cells):
-            columns = usual.in_words(cells)
+        if names_a_pair(cells):
+            columns = in_words(cells)
             raise BadInput(
                 f"{path}: a table of queries and documents (columns {columns}), without texts; "
                 "expected queries",
@@ -222,10 +228,10 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
             return Rows(path, form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
-    if all(map(_SETTING.match, head.decode("utf-8", "replace").strip().split("\n"))):
+    lines = first_lines(head)
+    if lines and all(map(_SETTING.match, lines)):
         raise BadInput.at(path, 1, f"a setting, and no query: {line[:60]!r}")
     _refuse_late_names(path, head)
-    lines = _first_lines(head)
     if lines and all(map(_COLON.match, lines)):
         return Rows(path, "ids and texts with a colon between", (), _after_colons(path))
     items = _items(path)
@@ -248,8 +254,8 @@ def _refuse_late_names(path: Path, head: bytes) -> None:
     lines = head.decode("utf-8", "replace").split("\n")[:_LOOKED_AT]
     for number, line in enumerate(lines, start=1):
         for cells in first_cells(line.rstrip("\r")).values():
-            is_named = usual.has_column(cells, usual.QUERY_TEXT) and _are_short(cells)
-            if number > 1 and (usual.names_a_pair(cells) or is_named):
+            is_named = has_column(cells, QUERY_TEXT) and _are_short(cells)
+            if number > 1 and (names_a_pair(cells) or is_named):
                 problem = f"the names of columns, below other lines: {line[:60]!r}"
                 raise BadInput.at(path, number, f"{problem}; remove what stands above them")
 
@@ -329,7 +335,10 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
     `BadInput` where they are a table of other columns. Commas with a space behind them stand in
     sentences, unless ids stand before them.
     """
-    rows = _first_rows(path, head, delimiter)
+    try:
+        rows = [cells for _, cells in read_cells(path, first_lines(head), delimiter)]
+    except BadInput:
+        return False
     widths, is_tab = {len(cells) for cells in rows}, delimiter == "\t"
     if is_tab and len(widths) > 1:
         number = next(n for n, cells in enumerate(rows, start=1) if len(cells) != 2)
@@ -344,24 +353,11 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
         return True
     if has_ids or is_tab or (len(rows) > 1 and not is_prose):
         raise BadInput(
-            f"{path}: a table with the first row {usual.in_words(rows[0])}; which column holds "
+            f"{path}: a table with the first row {in_words(rows[0])}; which column holds "
             "the query's text?",
             parameter="query_field",
         )
     return False
-
-
-def _first_lines(head: bytes) -> list[str]:
-    """Some first lines, without empty ones; the end of the head may cut a later one."""
-    text = head.decode("utf-8", "replace")
-    return [line.rstrip("\r") for line in text.split("\n") if line.strip()][:_LOOKED_AT]
-
-
-def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
-    try:
-        return [cells for _, cells in read_cells(path, _first_lines(head), delimiter)]
-    except BadInput:
-        return []
 
 
 def _one_column(path: Path) -> Iterator[NumberedRow]:
@@ -386,22 +382,22 @@ def _picked(read: Rows, query_field: str, id_field: str) -> Picked:
     """Which columns hold the id and the text; `BadInput` says what was seen where none does."""
     names = read.columns or ("_id", "text")
     text = query_field if read.columns else "text"
-    text = text or usual.column_of(names, _LINE_TEXTS) or ""
+    text = text or column_of(names, _LINE_TEXTS) or ""
     if not text or (text == query_field and not has_field(names, query_field)):
-        have = f"{read.form} with the columns {usual.in_words(names)}"
+        have = f"{read.form} with the columns {in_words(names)}"
         say = "which holds the query's text?" if not query_field else f"none is {query_field!r}"
         raise BadInput(f"{read.path}: {have}; {say}", parameter="query_field")
     rest = [name for name in names if name != text]
     is_named = id_field and has_field(rest, id_field)
-    return Picked(id_field if is_named else usual.column_of(rest, _LINE_IDS) or "", text)
+    return Picked(id_field if is_named else column_of(rest, _LINE_IDS) or "", text)
 
 
-def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.RowPart]:
+def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[RowPart]:
     """The id and the text of a row; columns that the caller named are not doubted."""
     texts = () if query_field else _PLAIN_TEXTS
     return [
-        usual.RowPart(picked.id, "query's id", () if id_field else _PLAIN_IDS, "id_field"),
-        usual.RowPart(picked.text, "query's text", texts, "query_field"),
+        RowPart(picked.id, "query's id", () if id_field else _PLAIN_IDS, "id_field"),
+        RowPart(picked.text, "query's text", texts, "query_field"),
     ]
 
 
@@ -431,7 +427,7 @@ def _has_id(row: RowValues, picked: Picked) -> bool:
 def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: str) -> Query:
     path, text_key = read.path, picked.text
     if text_key not in row and value_at(row, text_key) is None:
-        text_key = usual.column_of(row, _LINE_TEXTS) or text_key
+        text_key = column_of(row, _LINE_TEXTS) or text_key
     cells = {**row, text_key: value_at(row, text_key), picked.id: value_at(row, picked.id)}
     text = squeezed(text_of(path, number, cells, text_key, None))
     if not text:

@@ -107,8 +107,7 @@ def names_a_pair(cells: Iterable[str]) -> bool:
 
 def refuse_trec(path: Path, head: bytes, expected: str) -> None:
     """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
-    text = head.decode("utf-8", "replace")
-    rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
+    rows = [line.split() for line in first_lines(head)]
     columns = [*zip(*rows, strict=True)] if len(set(map(len, rows))) == 1 else []
     of_numbers = {n for n, cells in enumerate(columns) if all(map(NUMBER.fullmatch, cells))}
     is_table = len(columns) > 3 and len(of_numbers) > 1  # one may be a text
@@ -294,10 +293,15 @@ def first_cells(line: str) -> dict[str, list[str]]:
     return cells
 
 
+def first_lines(head: bytes) -> list[str]:
+    """The lines with something on them, of the first bytes of a file; some of them at most."""
+    lines = [line.rstrip("\r") for line in head.decode("utf-8", "replace").split("\n")]
+    return [line for line in lines if line.strip()][:_LOOKED_AT]
+
+
 def first_line(head: bytes) -> str:
-    """The first line with something on it, of the first bytes of a file."""
-    line = next((line for line in head.split(b"\n") if line.strip()), b"")
-    return line.decode("utf-8", "replace").rstrip("\r")
+    """The first of them; empty where there is none."""
+    return next(iter(first_lines(head)), "")
 
 
 # A whole JSON file as one value, read strictly.
