@@ -27,6 +27,7 @@ from labeler.data import Document, Pooled
 from labeler.errors import BadInput, Misuse, check_known
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
+from labeler.files.jsonl import JsonObject
 from labeler.files.paths import shipped
 from labeler.messages import Advance, Note
 from labeler.prompt.read import read_prompt
@@ -105,7 +106,7 @@ def refuse_another(name: str, collection: Collection) -> None:
         raise Misuse(f"{collection.folder} holds another collection; choose another directory")
 
 
-def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, object]:
+def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> JsonObject:
     recipe = recipe_file.recipe
     return {
         "labeler": __version__,

@@ -14,6 +14,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import needing, problem_of, reading
+from labeler.files.jsonl import JsonObject
 from labeler.messages import Advance, Note, missing_extra, squeezed
 from labeler.trec.values import grade_of, ids_of
 from labeler.wire.download import quiet
@@ -139,7 +140,7 @@ def _add_grades(upstream: UpstreamCollection, dataset: Any, name: str) -> None:
             upstream.add(HUMAN, pair, grade)
 
 
-def _card(name: str, dataset: Any) -> dict[str, object]:
+def _card(name: str, dataset: Any) -> JsonObject:
     documented = getattr(dataset, "documentation", None)
     documentation = documented() if callable(documented) else None
     citation = documentation.get("bibtex") if isinstance(documentation, dict) else None

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -24,7 +24,7 @@ from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
 from labeler.files.boundary import problem_of, reading
 from labeler.files.cache import exclusive
-from labeler.files.jsonl import identifier
+from labeler.files.jsonl import RowValues, identifier
 from labeler.files.paths import cache_folder, expanded, shipped
 from labeler.files.read import file_problems
 from labeler.messages import Advance, meant, squeezed
@@ -212,7 +212,7 @@ class UpstreamCollection:
     qrels: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     pool: list[Pair] = field(default_factory=list)
     conflicts: list[Pair] = field(default_factory=list)
-    card: Mapping[str, Any] = field(default_factory=dict)
+    card: RowValues = field(default_factory=dict)
     passed_on: int = 0
 
     def add(self, name: str, pair: Pair, grade: int) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, SourceDocument
 from labeler.corpus.readers.outline import PAGE
 from labeler.data import Document
+from labeler.files.jsonl import JsonObject
 from labeler.text.languages import count_words, short_stretches
 
 # The pieces that passages are put together from: blocks, or the sentences of long ones.
@@ -390,7 +391,7 @@ def passages_of(
         yield Document(f"{id_part(plain)}:{content}", passage.text, title, metadata)
 
 
-def _where_in_text(source: SourceDocument) -> Callable[[Passage], dict[str, object]]:
+def _where_in_text(source: SourceDocument) -> Callable[[Passage], JsonObject]:
     """What says where a passage stands: its characters, and which text's where not the file's."""
     spans_in = source.spans_in
     if spans_in is None:
@@ -398,7 +399,7 @@ def _where_in_text(source: SourceDocument) -> Callable[[Passage], dict[str, obje
     spans = Spans(spans_in.text, source.blocks, any_line_end=spans_in.any_line_end)
     digest = "" if spans_in.own else hashlib.sha256(spans_in.text.encode()).hexdigest()
 
-    def where(passage: Passage) -> dict[str, object]:
+    def where(passage: Passage) -> JsonObject:
         start, end = spans.of(passage)
         page = {"page": spans_in.text.count(PAGE, 0, start) + 1} if spans_in.paged else {}
         return {**page, "start": start, "end": end, **({"text_sha256": digest} if digest else {})}

@@ -24,7 +24,7 @@ from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse
 from labeler.exchange.bundles import is_archive, opened
 from labeler.exchange.fields import FieldNames
-from labeler.files.jsonl import DocumentsByRow, RowIndex
+from labeler.files.jsonl import DocumentsByRow, JsonObject, RowIndex
 from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance, count_of
 from labeler.options import option
@@ -140,7 +140,7 @@ class Ingested:
     missing_extras: Counter[str] = field(default_factory=Counter)
     losses: dict[str, Losses] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> JsonObject:
         """The counts by name, and what was not read."""
         return {
             "files": self.files,

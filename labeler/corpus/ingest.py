@@ -19,7 +19,7 @@ from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
-from labeler.files.jsonl import RowValues
+from labeler.files.jsonl import JsonObject, RowValues
 from labeler.files.paths import Paths, names_of, true_path
 from labeler.messages import count_of, counted
 from labeler.models.session import Control
@@ -157,7 +157,7 @@ def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
 
 def card_of(
     collection: Collection, inputs: Sequence[str], result: Ingested, how: Reading
-) -> dict[str, object]:
+) -> JsonObject:
     """What the card says of the documents: where they came from, and how they were read."""
     fields = {name: value for name, value in asdict(how.fields).items() if value}
     return {

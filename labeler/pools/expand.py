@@ -14,7 +14,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, documents_of
@@ -23,6 +22,7 @@ from labeler.collection.pool import Pool, merge_pools, read_pool, write_pool
 from labeler.collection.search import Searched, searched_corpus
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput
+from labeler.files.jsonl import JsonObject
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
@@ -201,7 +201,7 @@ class _Growth:
         return [RoundFound.of(pool, grades, n, self.expansion.rel) for n in range(last + 1)]
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> JsonObject:
         """What the card says of a round that this expansion adds."""
         how = self.expansion
         return {"qrels": self.name, "rel": how.rel, "neighbors": how.neighbors}

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
 from pathlib import PurePosixPath
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Document, Query
 from labeler.errors import check_known
 from labeler.exchange.fields import value_at
+from labeler.files.jsonl import JsonObject
 from labeler.messages import counts_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
@@ -186,7 +187,7 @@ class PassageList(Result):
         rows = [_Listed(d.id, turn, why, file_of(d), d.text) for d, turn, why in (*aside, *asked)]
         return [table_of("passages", _Listed, rows)]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The counts, and a row for each passage."""
         return self.picked(
             passages=len(self.choice.passages),

@@ -9,12 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import LogRow, read_log
+from labeler.files.jsonl import JsonObject
 from labeler.messages import count_of, counts_of, squeezed
 from labeler.options import COUNT, SEED, Options, option
 from labeler.queries.filter import words
@@ -100,7 +101,7 @@ class Traffic(Result):
     dropped: Mapping[str, int]
     searches: int
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The counts by name."""
         return self.picked("searches", "dropped", "strata", queries=len(self.queries))
 

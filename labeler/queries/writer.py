@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
 from labeler.collection.search import Bm25Index, searched_corpus
 from labeler.data import Document, Query
 from labeler.errors import CallFailed
+from labeler.files.jsonl import JsonObject
 from labeler.messages import Progress, no_progress
 from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request, status_of_ending
 from labeler.prompt import Prompt
@@ -101,12 +102,12 @@ class Writer:
         return self.mix or {self.prompt.name: 1.0}
 
     @property
-    def origin(self) -> dict[str, Any]:
+    def origin(self) -> JsonObject:
         """What distinguishes one way of writing queries from another."""
         ids = dict.fromkeys(self.prompt_of(kind).id for kind in sorted(self.shares))
         return {"prompt": ", ".join(ids), "model": self.model.id, "seed": self.seed}
 
-    def origin_of(self, kind: str) -> dict[str, Any]:
+    def origin_of(self, kind: str) -> JsonObject:
         """The same of the queries of a kind."""
         return {**self.origin, "prompt": self.prompt_of(kind).id}
 

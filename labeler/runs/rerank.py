@@ -19,6 +19,7 @@ from labeler.collection.whose import models_behind
 from labeler.data import Document, Run
 from labeler.errors import BadInput, CallFailed, Misuse, ProviderError, Retryable, Stopped
 from labeler.exchange.runs import read_run
+from labeler.files.jsonl import JsonObject
 from labeler.messages import count_of, no_query_in_common, squeezed
 from labeler.model import Model, Request, status_of_ending
 from labeler.models.call_plan import CallPlan, plan_calls
@@ -61,7 +62,7 @@ class RerankResult(WithCost, Result):
     spent: Spending
     is_priced: bool
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The counts, the file, and what the calls took."""
         return self.picked(
             *("run", "queries", "documents", "windows", "untouched", "cost"),

@@ -23,7 +23,7 @@ from labeler.data import Document, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError, check_known
 from labeler.exchange.contents import falls
-from labeler.files.jsonl import plain_id
+from labeler.files.jsonl import RowValues, plain_id
 from labeler.messages import SHOWN, count_of, guess
 from labeler.models.encoders import Encoding
 from labeler.models.session import Control, run_to_end
@@ -159,9 +159,7 @@ def retrieve_run(
     )
 
 
-def keep_run(
-    collection: Collection, name: str, run: Run, entry: Mapping[str, Any], *, force: bool
-) -> Path:
+def keep_run(collection: Collection, name: str, run: Run, entry: RowValues, *, force: bool) -> Path:
     """Write a run, and what made it into the card, as `entry` says; the collection is locked."""
     path = collection.run(name)
     with making(collection, [path], force=force):

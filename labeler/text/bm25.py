@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers, Numbers, Vectors
 from labeler.errors import check_known
 from labeler.files.arrays import Array, Arrays, ArraysWriter
+from labeler.files.jsonl import RowValues
 from labeler.options import SHARE, WIDTH, Options, option
 from labeler.text.languages import NAMES, code_of, common_words, language_of
 from labeler.text.terms import ENGLISH, K1, UNSTEMMED, Analyzer, B, stemmed_languages, terms_made_by
@@ -107,7 +107,7 @@ def bm25_name(settings: Bm25Settings = USUAL) -> str:
     return f"bm25-lucene-k1={settings.k1}-b={settings.b}{settings.makes_terms.name}"
 
 
-def index_settings(settings: Bm25Settings = USUAL) -> Mapping[str, Any]:
+def index_settings(settings: Bm25Settings = USUAL) -> RowValues:
     """What a part in a file depends on, beside its texts."""
     analyzer = settings.makes_terms.name
     return {"postings": 3, "terms": terms_made_by()} | ({"analyzer": analyzer} if analyzer else {})
