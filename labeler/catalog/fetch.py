@@ -79,7 +79,8 @@ def write_fetched(
             write_corpus(collection.corpus, documents or upstream.documents.values())
             for path, grades in zip(qrels, upstream.qrels.values(), strict=True):
                 write_qrels(path, grades)
-        old, new = standing_pool(collection.pool), [Pooled(pair) for pair in upstream.pool]
+        old = standing_pool(collection.pool)
+        new = [Pooled(pair) for pair in upstream.pool]
         if new or len(old):
             write_pool(collection.pool, merge_pools(old, new) if len(old) else new)
 

@@ -102,8 +102,10 @@ def _documents(
 
 def _document(row: Any) -> Document:
     """A document by ir_datasets' names of its parts."""
-    text, url = _text_in(row, ("text", "body", "abstract", "contents")), getattr(row, "url", "")
-    whole, title = row.default_text() if text is None else text, _text_in(row, ("title",)) or ""
+    text = _text_in(row, ("text", "body", "abstract", "contents"))
+    url = getattr(row, "url", "")
+    whole = row.default_text() if text is None else text
+    title = _text_in(row, ("title",)) or ""
     return Document(row.doc_id, whole, title, {"url": url} if url else {})
 
 
@@ -115,10 +117,8 @@ def _text_in(row: Any, names: Sequence[str]) -> str | None:
 
 def _query(row: Any) -> Query:
     """A query, and where it has them its description and narrative."""
-    text, parts = (
-        _text_in(row, ("text", "title", "query")),
-        [(n, _text_in(row, (n,))) for n in ("description", "narrative")],
-    )
+    text = _text_in(row, ("text", "title", "query"))
+    parts = [(n, _text_in(row, (n,))) for n in ("description", "narrative")]
     metadata = {name: part for name, part in parts if part}
     whole = text if text and text.strip() else row.default_text()
     return Query(row.query_id, squeezed(whole), {"origin": "real", **metadata})

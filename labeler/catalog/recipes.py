@@ -235,7 +235,9 @@ def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamColl
     Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
     text may stand in some of its rows only.
     """
-    path, upstream, ids = files["table"], UpstreamCollection(), dict[str, str]()
+    path = files["table"]
+    upstream = UpstreamCollection()
+    ids = dict[str, str]()
     rows = rows_of_text(path, delimiter_of(first_line(head_of(path))))
     missing = {*recipe.columns.values(), *recipe.qrels.values()}.difference(rows.columns)
     if missing:
@@ -275,7 +277,9 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     A pair may stand there with two grades, as answers were judged more than once: it is then in no
     `human` qrels; `lowest` and `highest` hold all pairs.
     """
-    upstream, path, grades = UpstreamCollection(), files["answers"], dict[Pair, list[int]]()
+    upstream = UpstreamCollection()
+    path = files["answers"]
+    grades = dict[Pair, list[int]]()
     with reading(files["questions"]):
         root = ElementTree.parse(files["questions"]).getroot()
         questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}

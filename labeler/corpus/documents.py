@@ -227,7 +227,8 @@ def _read_all(
         unread=input_files.unread,
     )
     sizes = [_steps_of(path) for path in input_files.files]
-    total, folders = sum(sizes), [path for path in map(Path, inputs) if path.is_dir()]
+    total = sum(sizes)
+    folders = [path for path in map(Path, inputs) if path.is_dir()]
     for path, size, end in zip(input_files.files, sizes, accumulate(sizes), strict=True):
 
         def within(step: int, size: int = size, end: int = end) -> None:
@@ -276,7 +277,9 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading) -> bool:
     A file that was named is read by its content where its name says nothing.
     """
     path, is_named = file.path, file.is_named
-    kind, before, duplicates = kind_of(path), result.documents.mark(), result.duplicates
+    kind = kind_of(path)
+    before = result.documents.mark()
+    duplicates = result.duplicates
     try:
         if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
@@ -302,10 +305,14 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
 
     `BadInput` where an id stands in an earlier file, too.
     """
-    before, has_text, digest, characters = result.documents.mark(), False, "", 0
+    before = result.documents.mark()
+    has_text = False
+    digest = ""
+    characters = 0
     lengths = Lengths(how.files.words)
     for source in documents_in(file.path, how.fields, file.tree, people=how.files.people):
-        step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
+        step = characters // _BYTES_OF_A_STEP
+        characters = characters + len(source.text)
         if characters // _BYTES_OF_A_STEP > step:
             file.within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
@@ -335,7 +342,8 @@ def _relative_path(path: Path, base: Path) -> str:
 
 def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingested) -> str:
     """Why there is no document in inputs, by the first of the reasons that there are."""
-    kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
+    kinds = ", ".join(sorted(result.other_kinds))
+    readable = ", ".join(kinds_read())
     reasons = (
         *(f"no document could be read: {problem}" for problem in result.unread[:1]),
         *result.missing_extras,

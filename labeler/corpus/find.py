@@ -203,7 +203,8 @@ def find_files(
     base = (
         bases.pop() if len(bases) == 1 else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
     )
-    result, real_roots = InputFiles(base), (os.path.realpath(start.root) for start in starts)
+    result = InputFiles(base)
+    real_roots = (os.path.realpath(start.root) for start in starts)
     roots = () if follow_links else tuple(f"{r.rstrip(os.sep)}{os.sep}" for r in real_roots)
     entered = {os.path.realpath(path) for path in leave_out}
     for start in starts:

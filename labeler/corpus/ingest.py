@@ -81,9 +81,11 @@ def ingest(
     Ingested(1 documents from 1 files, 0 not read)
     >>> folder.cleanup()
     """
-    options, control = given(IngestOptions, options, settings), control or Control()
+    options = given(IngestOptions, options, settings)
+    control = control or Control()
     collection = out if isinstance(out, Collection) else Collection(Path(out))
-    names, own = names_of(inputs), [Path(queries_file)] if queries_file else []
+    names = names_of(inputs)
+    own = [Path(queries_file)] if queries_file else []
     refuse_to_write_into(names, collection)
     of_queries = {name: getattr(options.fields, name) for name in ("query_field", "id_field")}
     queries = read_query_list(own[0], **of_queries) if own else {}

@@ -147,7 +147,8 @@ class Carrying:
 
     def _shown_now(self, pair: Pair, shown: str) -> str:
         """What a row keeps of what is shown, of a pair in the new corpus."""
-        new_id, query = self.new_id(pair.doc_id), self._queries.get(pair.query_id)
+        new_id = self.new_id(pair.doc_id)
+        query = self._queries.get(pair.query_id)
         return shown_by(shown, query, self.documents[new_id]) if new_id and query else shown
 
     @cached_property
@@ -374,7 +375,9 @@ def update(
     1
     >>> folder.cleanup()
     """
-    names, opened, control = names_of(inputs), open_collection(collection), control or Control()
+    names = names_of(inputs)
+    opened = open_collection(collection)
+    control = control or Control()
     refuse_to_write_into(names, opened)
     how = settings_of(opened)
     if words is not None:

@@ -122,7 +122,9 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken, refusals, left = dict[str, PlannedPart](), dict[str, str](), list[str]()
+    taken = dict[str, PlannedPart]()
+    refusals = dict[str, str]()
+    left = list[str]()
     held, named = held_by(source), role_of(source.name)
     rows = None if named or held.contents else _first_rows(source)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
@@ -248,7 +250,8 @@ def opened(source: Path) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="labeler-") as folder, file_problems(source), reading(source):
         with zipfile.ZipFile(source) as archive:
-            most, root = most_unpacked(source.stat().st_size), Path(folder).resolve()
+            most = most_unpacked(source.stat().st_size)
+            root = Path(folder).resolve()
             if sum(member.file_size for member in archive.infolist()) > most:
                 raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
             if any(member.flag_bits & 1 for member in archive.infolist()):
@@ -264,7 +267,8 @@ def opened(source: Path) -> Iterator[Path]:
 def _of_folder(folder: Path) -> ImportPlan:
     taken, left, refused = list[PlannedPart](), list[str](), list[str]()
     for path in sorted(folder.rglob("[!.]*")):
-        name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
+        name = path.relative_to(folder).as_posix()
+        role = _role_in(folder, path)
         if path.name in OF_DATASETS or not path.is_file():
             continue
         ending = ending_of(path)

@@ -55,7 +55,8 @@ def rated_queries(value: Any) -> Contents | None:
     bare = ("rated documents by query", objects(value, "ratings") or [])
     name, rows = next((x for x in lists if any("ratings" in row for row in x[1])), bare)
     asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
-    texts, kind = [query.get("text") for query in asked], _KINDS.get(name, name)
+    texts = [query.get("text") for query in asked]
+    kind = _KINDS.get(name, name)
     keys = [text or query.get("_id") for text, query in zip(texts, asked, strict=True)]
     if not rows or None in keys:
         return None

@@ -313,7 +313,8 @@ def _items(path: Path) -> list[NumberedRow] | None:
 
 def _item(path: Path, number: int, text: str) -> NumberedRow:
     """A line or an item as a query; `BadInput` where marks of a format are left in it."""
-    is_yaml, text = path.suffix.casefold() in (".yaml", ".yml"), _QUOTED.sub(r"\1", text)
+    is_yaml = path.suffix.casefold() in (".yaml", ".yml")
+    text = _QUOTED.sub(r"\1", text)
     if _MARKS.fullmatch(text) or (is_yaml and _MARKS_OF_YAML.fullmatch(text)):
         raise BadInput.at(
             path,

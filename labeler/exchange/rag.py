@@ -83,11 +83,9 @@ def _lists(
     more: Iterable[HitDocument] = (),
 ) -> Contents:
     """Queries, each with the documents that answer it, of grade 1, and with those retrieved."""
-    keys, answers, lists = (
-        [next(iter(query.values())) for query in asked],
-        [*relevant],
-        [*retrieved],
-    )
+    keys = [next(iter(query.values())) for query in asked]
+    answers = [*relevant]
+    lists = [*retrieved]
     by_text = not any("_id" in query for query in asked)
     pairs = dict.fromkeys(
         (query, hit.id, 1) for query, hits in zip(keys, answers, strict=True) for hit in hits
@@ -138,10 +136,8 @@ def _reference(row: RowValues) -> JsonObject:
 
 def _contexts(row: RowValues, name: str) -> list[HitDocument]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
-    cell, ids = (
-        row.get(column_of(row, (key_of(name),)) or ""),
-        row.get(f"{name.removesuffix('s')}_ids"),
-    )
+    cell = row.get(column_of(row, (key_of(name),)) or "")
+    ids = row.get(f"{name.removesuffix('s')}_ids")
     texts = (
         [*filter(None, map(str.strip, _JOINED.split(cell)))]
         if isinstance(cell, str)

@@ -110,7 +110,9 @@ class Workbook:
         """What a cell shows; a date as ISO 8601 has it."""
         if not len(cell):  # as a million of them are, where somebody colored a column
             return ""
-        kind, value, formula = cell.get("t", "n"), cell.findtext("{*}v"), cell.findtext("{*}f")
+        kind = cell.get("t", "n")
+        value = cell.findtext("{*}v")
+        formula = cell.findtext("{*}f")
         if not value:
             inside = "".join(map(_text_of, cell.iterfind("{*}is")))
             return inside or (f"={formula}" if formula else "")

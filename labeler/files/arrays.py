@@ -185,5 +185,6 @@ def _checksum(file: IO[bytes], size: int) -> int:
     file.seek(0)
     checksum, left = 0, size
     for chunk in iter(partial(file.read, _READ_AT_ONCE), b""):
-        checksum, left = zlib.crc32(chunk[:left], checksum), left - min(left, len(chunk))
+        checksum = zlib.crc32(chunk[:left], checksum)
+        left = left - min(left, len(chunk))
     return checksum

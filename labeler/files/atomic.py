@@ -59,7 +59,8 @@ def own_descriptor(path: Path) -> int | None:
     folders = {f"/proc/{os.getpid()}/fd", "/dev/fd"}
     name = os.path.abspath(path)
     for _ in range(_MOST_LINKS):
-        folder, last = os.path.realpath(os.path.dirname(name)), os.path.basename(name)
+        folder = os.path.realpath(os.path.dirname(name))
+        last = os.path.basename(name)
         if folder in folders and last.isdecimal():
             return int(last)
         if not os.path.islink(name):

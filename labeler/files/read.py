@@ -401,7 +401,10 @@ class _Unpacked(RawIOBase):
     def __init__(
         self, path: Path, packed: BufferedReader, opener: Callable[[BufferedReader], IO[bytes]]
     ) -> None:
-        self.path, self.packed, self.content, self.size = path, packed, opener(packed), 0
+        self.path = path
+        self.packed = packed
+        self.content = opener(packed)
+        self.size = 0
 
     def readable(self) -> bool:
         """True: it is for reading."""

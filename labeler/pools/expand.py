@@ -108,7 +108,8 @@ class ExpandedJudging(Result):
     @property
     def sentences(self) -> list[str]:
         """What each round brought, what all did together, and why they ended."""
-        pairs, relevant = sum(r.pairs for r in self.rounds), sum(r.relevant for r in self.rounds)
+        pairs = sum(r.pairs for r in self.rounds)
+        relevant = sum(r.relevant for r in self.rounds)
         brought = count_of(relevant, "relevant document")
         rounds = count_of(len(self.rounds), "round")
         whole = f"{rounds} brought {brought} in {count_of(pairs, 'pair')}; {self.ended}"
@@ -146,7 +147,8 @@ async def aexpand_until(
     encode.options.check()
     before = replace(watch.spent)
     judged = await ajudge(opened, options, control=watch)
-    options, growth = replace(options, name=judged.name), _Growth(opened, judged.name, how)
+    options = replace(options, name=judged.name)
+    growth = _Growth(opened, judged.name, how)
     while not (ended := _ended(judged, growth)):
         if not await asyncio.to_thread(growth.grow, encode, watch):
             ended = "stopped, as the pool has all neighbors of its relevant documents"

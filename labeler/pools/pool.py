@@ -94,7 +94,8 @@ def standing_runs(
     stand there and were never pooled it is said that they are not.
     """
     card = read_card(collection)
-    made, pooled = card_section(card, "retrieve"), card_section(card, "pool", "runs")
+    made = card_section(card, "retrieve")
+    pooled = card_section(card, "pool", "runs")
     runs: dict[str, Run] = {}
     others: list[str] = []
     for name, path in collection.run_files().items():
@@ -174,7 +175,9 @@ def _add_pairs(
     there already is the same; it only gains the queries that it was pooled without, so that it is
     whole when a missing query is there again.
     """
-    depth, old, most = options.most, standing_pool(collection.pool), options.max_pairs
+    depth = options.most
+    old = standing_pool(collection.pool)
+    most = options.max_pairs
     if most:
         depth = depth_within(runs, depth, old.pairs, max(0, most - len(old)))
     if not depth:
@@ -349,7 +352,8 @@ def _pool(
                 collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1])
             )
         built_in, bm25 = _retrieved(collection, queries, sources, control)
-        runs, sources = {**built_in, **standing, **runs}, sources._replace(bm25=bm25)
+        runs = {**built_in, **standing, **runs}
+        sources = sources._replace(bm25=bm25)
     before = len(standing_pool(collection.pool))
     pairs, reached = before, None
     if runs:

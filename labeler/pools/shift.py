@@ -119,7 +119,8 @@ def shift(
             f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
         )
     matches = match_passages(corpus_on_demand(before.corpus), corpus_on_demand(now.corpus))
-    old_qrels, new_qrels = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
+    old_qrels = read_qrels(before.qrels(name))
+    new_qrels = read_qrels(now.qrels(name))
     queries = sorted(old_qrels.keys() & new_qrels.keys())
     if not queries:
         raise BadInput(f"{now.qrels(name)}: no query that {before.qrels(name)} has grades of")
@@ -134,7 +135,8 @@ def shift(
         shifts.append(RunShift(run, float(first.mean()), *through, float(third.mean())))
         for query, both in product(queries, (between, later)):
             top = ranking(both.get(query, {}))[:10]
-            tops, judged = tops + len(top), judged + len(new[query].keys() & top)
+            tops = tops + len(top)
+            judged = judged + len(new[query].keys() & top)
     holes = 1 - judged / tops if tops else 0.0
     parsed = str(parse_all([measure])[0])
     every = [f for each in (before, now) for f in origin_findings(each.qrels(name), of_pool=True)]

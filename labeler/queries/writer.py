@@ -286,7 +286,8 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
         max_words=writer.max_words(turn.kind),
         min_letters=1 if has_one_word else MIN_LETTERS,
     )
-    expected, language = expected_language(turn.document, writer), language_of(text)
+    expected = expected_language(turn.document, writer)
+    language = language_of(text)
     if not reason and expected and language and language != expected:
         reason = f"wrong language: {language}, not {expected}"
     if not reason and writer.mix and expected == "en":  # only in English the words tell the kind
@@ -344,7 +345,9 @@ class Turns:
 
     def next(self, count: int = 1) -> list[PassageTurn]:
         """The next turns, if each gives a query; fewer where the passages run out."""
-        counts, places, kinds = Counter(self.counts), Counter[str](), self._kinds()
+        counts = Counter(self.counts)
+        places = Counter[str]()
+        kinds = self._kinds()
         result: list[PassageTurn] = []
         while kinds and len(result) < count:
             kind = next_kind({k: self.writer.shares[k] for k in kinds}, counts)

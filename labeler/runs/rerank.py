@@ -230,7 +230,8 @@ def arerank(
     its order; scores are 1 over the rank. Replies are kept: the same call, made again, asks only
     for what is missing. `settings` are fields of `RerankOptions`.
     """
-    opened, how = open_collection(collection), given(RerankOptions, options, settings)
+    opened = open_collection(collection)
+    how = given(RerankOptions, options, settings)
     watch = control or Control()
     check_run_name(name)
     source = _source(opened, run, how.windows.depth)
@@ -263,7 +264,8 @@ async def _rerank(
         prompt, session = prepared
         ranker = ListwiseRanker(prompt, session.declared_model, how.windows, how.retry_failed)
         ranked = await _ordered(source, ranker, session, watch)
-        choice, is_priced = session.selection.choice, session.selection.price is not None
+        choice = session.selection.choice
+        is_priced = session.selection.price is not None
     if ranker.asked and ranker.untouched == ranker.asked:
         some = squeezed(ranker.example)[:_SHOWN]
         raise ProviderError(f"no reply is an order of the passages it was asked about, as {some!r}")

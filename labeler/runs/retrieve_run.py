@@ -121,7 +121,9 @@ def retrieve_run(
     >>> retrieve_run(small_collection(), lambda query: [("cats", 2.5)], "mine").answered
     2
     """
-    opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
+    opened = open_collection(collection)
+    how = options or RetrieveOptions()
+    watch = control
     watch, engine = watch or Control(), as_engine(engine)
     check_run_name(name)
     if not how.force:
@@ -255,7 +257,9 @@ def built_in_run(
 
     Two dense runs, each with another encoder, judged together, say what an encoder does.
     """
-    opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
+    opened = open_collection(collection)
+    how = options or RetrieveOptions()
+    watch = control
     watch = watch or Control()
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())

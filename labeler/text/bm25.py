@@ -131,7 +131,9 @@ class Bm25Part:
     def of(cls, texts: Iterable[str], settings: Bm25Settings = USUAL) -> Bm25Part:
         """The postings of texts; some 24 bytes a word are held while they are made."""
         analyzer = settings.makes_terms
-        of_terms, tokens, ends = TermNumbers(analyzer), array("i"), array("q", [0])
+        of_terms = TermNumbers(analyzer)
+        tokens = array("i")
+        ends = array("q", [0])
         for text in texts:
             tokens.extend(map(of_terms.__getitem__, analyzer.words(text)))
             ends.append(len(tokens))
@@ -143,7 +145,8 @@ class Bm25Part:
         postings.sort()  # by a term's number, then by text
         is_first = np.append(True, postings[1:] != postings[:-1])[: len(postings)]
         starts = np.flatnonzero(is_first)
-        count, postings = np.diff(starts, append=len(postings)), postings[starts]
+        count = np.diff(starts, append=len(postings))
+        postings = postings[starts]
         in_order = sorted(of_terms.numbers)
         number = np.array([of_terms.numbers[term] for term in in_order], np.int32)
         end = np.cumsum(np.bincount(postings >> 32, minlength=len(number)))
@@ -174,7 +177,8 @@ class Bm25Part:
 
     def of_term(self, number: int) -> tuple[Numbers, Vectors]:
         """The texts in which a term stands, and how often in each."""
-        start, end = int(self.end[number - 1]) if number else 0, int(self.end[number])
+        start = int(self.end[number - 1]) if number else 0
+        end = int(self.end[number])
         return self.text[start:end], self.count[start:end].astype(np.float32)
 
 

@@ -245,7 +245,8 @@ def read_markdown(text: str, *, mdx: bool = False) -> TitledBlocks:
     body = "\n".join(lines)
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     env = {"last_closing": closing, "unclosed": {}}
-    reader, outline = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first), Outline()
+    reader = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first)
+    outline = Outline()
     reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline)
     return str(values.get("title", "")), outline.blocks
 

@@ -230,7 +230,9 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     state.push("region_open", "div", 1).map = [start, after]
     _push_paragraph(state, title[1] if title else match[1], start, start + 1, leads=True)
     around = state.parentType, state.lineMax, state.blkIndent
-    state.parentType, state.lineMax, state.blkIndent = "region", after, state.blkIndent + 4
+    state.parentType = "region"
+    state.lineMax = after
+    state.blkIndent = state.blkIndent + 4
     state.md.block.tokenize(state, start + 1, after)
     state.parentType, state.lineMax, state.blkIndent = around
     state.push("region_close", "div", -1)

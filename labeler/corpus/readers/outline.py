@@ -132,7 +132,8 @@ class Outline:
     def prose(self, text: str, line: int, *, tight: bool = False, leads: bool = False) -> None:
         """Add a paragraph, list item or row, unless it is empty."""
         if text.strip():
-            text, tight = f"{self.mark.text}{text}", self.mark.tight if self.mark.text else tight
+            text = f"{self.mark.text}{text}"
+            tight = self.mark.tight if self.mark.text else tight
             self.blocks.append(Block(text.strip("\n"), self.path, line, tight=tight, leads=leads))
             self.mark.text = ""
 

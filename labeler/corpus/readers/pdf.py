@@ -291,7 +291,8 @@ def _inside(
     number: int, page: Sequence[_Line], often: Container[Sequence[object]]
 ) -> Iterator[_Line]:
     for position, line in enumerate(page):
-        is_edge, inner = position < _EDGE or position >= len(page) - _EDGE, list[_Cell]()
+        is_edge = position < _EDGE or position >= len(page) - _EDGE
+        inner = list[_Cell]()
         for cell in line:
             if is_edge and _edge_key(number, cell) in often:
                 is_number = _PAGE_NUMBER.fullmatch(cell.text)

@@ -210,7 +210,8 @@ class _Reader:
             drop(ADDRESSES, text_of(self.lines[start:end]))
             return end
         directive = _DIRECTIVE.fullmatch(line) if self.depth < DEEPEST else None
-        footnote, body = _FOOTNOTE_TARGET.fullmatch(line), self.lines[start + 1 : end]
+        footnote = _FOOTNOTE_TARGET.fullmatch(line)
+        body = self.lines[start + 1 : end]
         whole = text_of(self.lines[start:end])
         if directive and UNSHOWN.fullmatch(directive[1]):
             drop_directive(directive[1], whole)
@@ -227,7 +228,9 @@ class _Reader:
         self, line: int, name: str, argument: str, options: Mapping[str, str], content: Lines
     ) -> None:
         """What a directive shows of its argument, its options and its content."""
-        outline, inner, caption = self.outline, self.outline.nested(), options.get("caption", "")
+        outline = self.outline
+        inner = self.outline.nested()
+        caption = options.get("caption", "")
         for option, value in options.items():
             if option not in ("caption", "alt"):
                 drop("options of directives", f":{option}: {value}")
@@ -315,8 +318,11 @@ class _Reader:
     ) -> int:
         """Add an item's blocks, the marker before the first; where the item ends."""
         if waiting := self.outline.mark.text:  # a field or an item that begins with this one
-            marker, tight, indented = waiting + marker, self.outline.mark.tight, False
-        end, number = indented_block(self.lines, start + 1, 1), self.lines[start][0]
+            marker = waiting + marker
+            tight = self.outline.mark.tight
+            indented = False
+        end = indented_block(self.lines, start + 1, 1)
+        number = self.lines[start][0]
         below = unindented(self.lines[start + 1 : end])
         inner = self.outline.item(f"{marker} ", tight=tight, indented=indented)
         self.read_below([(number, first), *below], inner)

@@ -76,7 +76,8 @@ class PythonEngine:
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks it, as long as the block runs."""
         asking, where = self._asking(), self.shown()
-        takes_depth, thread = _takes_two(asking), ThreadPoolExecutor(1, "labeler-retriever")
+        takes_depth = _takes_two(asking)
+        thread = ThreadPoolExecutor(1, "labeler-retriever")
 
         async def search(query: str, depth: int) -> list[Hit]:
             try:
@@ -114,7 +115,8 @@ class PythonEngine:
             parts = (part for part in (returned, *returned.values()) if isinstance(part, Mapping))
             of_pipeline = (part["documents"] for part in parts if "documents" in part)
             returned = next(of_pipeline, returned)
-        is_mapping, is_frame = isinstance(returned, Mapping), hasattr(returned, "columns")
+        is_mapping = isinstance(returned, Mapping)
+        is_frame = hasattr(returned, "columns")
         if isinstance(returned, str) or is_frame or not isinstance(returned, Iterable):
             shown = f"{squeezed(repr(returned)):.60}"
             raise BadInput(

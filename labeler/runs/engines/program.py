@@ -198,7 +198,8 @@ class _Program:
 
     def _hand_over(self, line: bytes) -> None:
         """Give a line to the query that it names, else to the one that has waited longest."""
-        self.last, self.has_answered = asyncio.get_running_loop().time(), True
+        self.last = asyncio.get_running_loop().time()
+        self.has_answered = True
         open_ones = {number: each for number, each in self.waiting.items() if not each.done()}
         if open_ones:
             number = _number_in(line)
