@@ -50,7 +50,7 @@ def fetch_collection(
     """
     refuse_another(recipe_file.name, collection)
     recipe = recipe_file.recipe
-    files: dict[str, Path] = {}
+    files = {}
     for name, source in recipe.sources.items():
         files[name] = obtain(source, advance)
         tell(f"{source.pinned_path}: SHA-256 as expected")
@@ -156,7 +156,7 @@ def fetch_prompts(name: str, folder: Path, *, force: bool = False) -> list[Path]
     """Write the prompts of a recipe into a folder; without `force` no other file is replaced."""
     recipes = prompt_recipes()
     check_known("recipe of prompts", name, recipes)
-    texts: dict[Path, str] = {}
+    texts = {}
     for stem, published in recipes[name].prompts.items():
         upstream = obtain(published.file).read_text(encoding="utf-8")
         # The file is pinned by its SHA-256, and its last key holds a literal block of YAML.

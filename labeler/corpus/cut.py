@@ -173,7 +173,7 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
         return []
     numbered = groupby(enumerate(blocks), key=lambda entry: entry[1].headings)
     sections = [(path, list(group)) for path, group in numbered]
-    drafts: list[_Draft] = []
+    drafts = []
     below = [*(path for path, _ in sections[1:]), ()]
     for (path, section), following in zip(sections, below, strict=True):
         texts = [(number, block) for number, block in section if block.text]

@@ -113,7 +113,7 @@ def rules_in(folder: Path) -> IgnoreRules | None:
 
 def rules_above(folder: Path) -> list[IgnoreRules]:
     """The rules of the folders above one, as far up as its repository goes; the topmost first."""
-    above: list[IgnoreRules] = []
+    above = []
     start = Path(os.path.abspath(folder))
     if (start / ".git").exists():
         return []
@@ -137,7 +137,7 @@ def is_ignored(path: Path, above: Sequence[IgnoreRules], *, is_folder: bool) -> 
 
 def _rules(start: Path, patterns: Iterable[str], parameter: str) -> list[IgnoreRules]:
     """The rules that a user's patterns are; `Misuse` of one that can match nothing."""
-    rules = list[Rule]()
+    rules = []
     for pattern in patterns:
         rule = rule_of(pattern)
         if rule is None or rule.takes_back:

@@ -122,9 +122,9 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken = dict[str, PlannedPart]()
-    refusals = dict[str, str]()
-    left = list[str]()
+    taken = {}
+    refusals = {}
+    left = []
     held, named = held_by(source), role_of(source.name)
     rows = None if named or held.contents else _first_rows(source)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS

@@ -65,7 +65,7 @@ _RATING_AND_GRADE = re.compile(r"([^:]*):\s*([+-]?[0-9]{1,10})\s*")
 
 
 def _mapping_of(text: str) -> dict[Scale, int]:
-    mapping: dict[Scale, int] = {}
+    mapping = {}
     for part in text.split(","):
         pair = _RATING_AND_GRADE.fullmatch(part)
         rating = rating_of(pair[1]) if pair else None

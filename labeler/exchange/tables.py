@@ -154,7 +154,7 @@ class Rows:
 
     def checked(self, parts: Iterable[RowPart]) -> Iterator[NumberedRow]:
         """The rows; `BadInput` at one where two columns of one meaning hold different values."""
-        alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
+        alike = {}
         for number, row in self.rows:
             columns = tuple(row)
             if columns not in alike:
@@ -285,7 +285,7 @@ def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
 
 def first_cells(line: str) -> dict[str, list[str]]:
     """The cells of a first line by each delimiter that stands in it."""
-    cells: dict[str, list[str]] = {}
+    cells = {}
     for delimiter in DELIMITERS:
         if delimiter in line:
             with suppress(csv.Error, StopIteration):

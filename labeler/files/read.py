@@ -293,7 +293,7 @@ def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
 
 def read_bytes(path: Path, most: int) -> bytes:
     """All bytes of a file, plain or gzip; `TooLarge` where there are more than `most`."""
-    chunks: list[bytes] = []
+    chunks = []
     size = 0
     for chunk in byte_chunks(path, _BUFFER):
         chunks.append(chunk)

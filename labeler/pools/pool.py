@@ -97,7 +97,7 @@ def standing_runs(
     made = card_section(card, "retrieve")
     pooled = card_section(card, "pool", "runs")
     runs: dict[str, Run] = {}
-    others: list[str] = []
+    others = []
     for name, path in collection.run_files().items():
         if name in besides or name in BUILT_IN:
             continue
@@ -184,7 +184,7 @@ def _add_pairs(
         raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
     pairs = pool_runs(runs, depth)
     tags = {name: tag_of(name, sources.encoder, sources.bm25) for name in runs}
-    written = dict[str, Run]()
+    written = {}
     for name, run in runs.items():
         path = collection.run(name)
         earlier = read_run(path) if name not in BUILT_IN and path.exists() else {}

@@ -163,7 +163,7 @@ def translated(run: Run, matches: Mapping[str, Match]) -> Run:
     one after another, what is gone leaves its place, and of passages that became one the best
     ranked counts.
     """
-    result: dict[str, dict[str, float]] = {}
+    result = {}
     for query, scores in run.items():
         new_ids = dict.fromkeys(
             new_id

@@ -62,7 +62,7 @@ def parse_mix(text: str) -> Mix:
     >>> parse_mix("keyword=3,how-to=1")
     {'keyword': 0.75, 'how-to': 0.25}
     """
-    shares: dict[str, float] = {}
+    shares = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, share = (piece.strip() for piece in part.partition("="))
         check_known("kind of queries", name, KINDS, "mix")

@@ -155,7 +155,7 @@ class AnswerJournal:
 
     def earlier(self) -> dict[str, list[Hit]]:
         """The answers that an earlier start was given to these queries; no others are kept."""
-        answers: dict[str, list[Hit]] = {}
+        answers = {}
         with file_problems(self.path), suppress(OSError, ValueError, TypeError, KeyError):
             lines = self.path.read_text(encoding="utf-8").splitlines()
             for line in lines[1:] if lines[:1] == [self._head] else ():

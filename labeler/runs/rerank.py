@@ -344,7 +344,7 @@ async def _ordered(
 
     The windows of a query follow one another; several queries are asked about at once.
     """
-    ranked = dict[str, list[str]]()
+    ranked = {}
 
     async def order(query_id: str) -> None:
         if control.stop.is_set():

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.arrays import Integers
 from labeler.exchange.runs import hold_run
 from labeler.files.jsonl import JsonObject, RowValues
 from labeler.files.read import rereadable
@@ -25,7 +24,7 @@ def run_stats(path: Path) -> JsonObject:
 
 
 def _counted(lines: Iterable[Batch]) -> JsonObject:
-    sizes: list[Integers] = []
+    sizes = []
     ties = contradicting = 0
     lowest, highest = np.inf, -np.inf
     for batch in lines:

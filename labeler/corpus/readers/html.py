@@ -291,7 +291,7 @@ class _Walk:
 
     def children(self, node: LexborNode, depth: int) -> None:
         """Add what an element holds: its blocks, and the words between them as paragraphs."""
-        words: list[str] = []
+        words = []
         for child in node.iter(include_text=True):
             if _is_inline(child):
                 words.append(_words(child, depth))

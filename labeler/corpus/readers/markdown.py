@@ -16,7 +16,7 @@ from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.exports import property_of
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text
+from labeler.corpus.readers.outline import UNSHOWN, Outline, role_text
 from labeler.files.jsonl import JsonObject
 from labeler.messages import squeezed
 
@@ -281,7 +281,7 @@ class _Reader:
 
         It begins so many lines below its node.
         """
-        lines: Lines = []
+        lines = []
         for row in enumerate(text.removesuffix("\n").split("\n"), self.line(node) + below):
             if INCLUSION.fullmatch(row[1]):
                 drop(INCLUDES, row[1])

@@ -188,7 +188,7 @@ class Extracted:
 def extracted(title: str, outline: Outline) -> Extracted:
     """The text that blocks make one after another, headings on lines of their own."""
     parts: list[str] = []
-    placed: list[Block] = []
+    placed = []
     line = 1
     for block in outline.blocks:
         shown = block.text or ("", *block.headings)[-1]
@@ -271,7 +271,7 @@ def read_plaintext(text: str) -> TitledBlocks:
     """An empty title and the text's paragraphs."""
     lines = (match[0].rstrip() for match in _LINE.finditer(text))  # of which few are held
     by_kind = groupby(enumerate(lines, start=1), key=lambda line: bool(line[1]))
-    blocks: list[Block] = []
+    blocks = []
     for _, group in filter(itemgetter(0), by_kind):
         number, first = next(group)
         blocks.append(Block("\n".join([first, *(line for _, line in group)]), (), number))

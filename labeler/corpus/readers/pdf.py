@@ -292,7 +292,7 @@ def _inside(
 ) -> Iterator[_Line]:
     for position, line in enumerate(page):
         is_edge = position < _EDGE or position >= len(page) - _EDGE
-        inner = list[_Cell]()
+        inner = []
         for cell in line:
             if is_edge and _edge_key(number, cell) in often:
                 is_number = _PAGE_NUMBER.fullmatch(cell.text)

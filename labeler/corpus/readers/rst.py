@@ -63,7 +63,7 @@ _SHOWN: dict[re.Pattern[str], Callable[[re.Match[str]], str]] = {
 
 def plain(text: str) -> str:
     """Return the words of a paragraph; literals and names of code stay between backticks."""
-    protected: list[str] = []
+    protected = []
     text = text.replace("\0", "\ufffd")  # as Markdown's readers do; the mark is ours here
     for pattern, shown_by in _SHOWN.items():
 
@@ -111,7 +111,7 @@ _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
 
 def _substituted(lines: Lines) -> Lines:
     """The lines with every `|name|` that the document defines as a short text replaced by it."""
-    texts: dict[str, str] = {}
+    texts = {}
     for position, (_, line) in enumerate(lines):
         definition = _SUBSTITUTION.fullmatch(line)
         if definition:
@@ -362,7 +362,7 @@ def _term(name: str, argument: str) -> str:
 
 def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
     """A directive's argument (its further lines with it), its options and its content."""
-    options: dict[str, str] = {}
+    options = {}
     position = 0
     for _, line in body:
         if option := _OPTION.fullmatch(line):

@@ -117,7 +117,7 @@ def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
     """The row with its named fields under the usual names, and without what these were called."""
     named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
     named = {usual: name for usual, name in named.items() if name not in ("", ALL)}
-    values: JsonObject = {}
+    values = {}
     for usual, called in named.items():
         value = value_at(row, called)
         is_of_queries = usual == "_id" and fields.query_field

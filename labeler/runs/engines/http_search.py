@@ -23,6 +23,7 @@ from labeler.runs.engines.answers import (
     HITS,
     LARGEST_OUTPUT,
     SYSTEM,
+    Filling,
     Hit,
     HitPaths,
     Search,
@@ -247,7 +248,8 @@ class HttpEngine:
             from yarl import URL
 
             text = self.kind.text_of(query)
-            filling = {"query": squeezed(text) if self.preset else text, "depth": depth}
+            asked = squeezed(text) if self.preset else text
+            filling: Filling = {"query": asked, "depth": depth}
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)
