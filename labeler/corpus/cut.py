@@ -16,7 +16,7 @@ from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, Sour
 from labeler.corpus.readers.outline import PAGE
 from labeler.data import Document
 from labeler.files.jsonl import JsonObject
-from labeler.text.languages import count_words, short_stretches
+from labeler.text.languages import Span, count_words, short_stretches
 
 # The pieces that passages are put together from: blocks, or the sentences of long ones.
 
@@ -272,7 +272,7 @@ class Spans:
         self._lines = sorted({block.line for block in blocks})
         self._cut_block, self._parts = -1, _whole(0, 0)
 
-    def of(self, passage: Passage) -> tuple[int, int]:
+    def of(self, passage: Passage) -> Span:
         """Where a passage begins and ends."""
         number, offset = passage.start
         above = len(passage.headings)
@@ -283,7 +283,7 @@ class Spans:
         start = self._start_of((number, offset))
         return start, max(start, self._end_of(passage.end))
 
-    def _region(self, number: int) -> tuple[int, int]:
+    def _region(self, number: int) -> Span:
         """A block's own lines: up to the next block that begins below it."""
         line = self.blocks[number].line
         following = bisect_right(self._lines, line)
@@ -325,7 +325,7 @@ class Spans:
         return self._parts
 
 
-_Parts = Callable[[int], tuple[int, int]]
+_Parts = Callable[[int], Span]
 """From an offset in a block's text to the first and the last place where that may stand."""
 
 

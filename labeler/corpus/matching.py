@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from labeler.data import Document, Documents
 from labeler.messages import Advance, squeezed
+from labeler.text.languages import Span
 
 UNCHANGED, MOVED, MERGED, SPLIT, GONE = STATES = ("unchanged", "moved", "merged", "split", "gone")
 CARRIED = (UNCHANGED, MOVED, MERGED)
@@ -110,6 +111,6 @@ def _is_of_same_text(first: Document, second: Document) -> bool:
 _NO_SPAN = (-1, -1)
 
 
-def _span(document: Document) -> tuple[int, int]:
+def _span(document: Document) -> Span:
     start, end = document.metadata.get("start"), document.metadata.get("end")
     return (start, end) if type(start) is int and type(end) is int else _NO_SPAN

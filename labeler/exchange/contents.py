@@ -87,11 +87,6 @@ Triple = tuple[Any, Any, Any]
 """A query, a document and a value."""
 
 
-def lacking(kind: str, why: str) -> Contents:
-    """A file of which nothing can be taken, and why."""
-    return Contents(kind, lacks=dict.fromkeys(PARTS, why))
-
-
 def rated(kind: str, pairs: Iterable[Triple], **how: bool) -> RatedFile:
     """Triples as the ratings of a file."""
     ratings = (Rating(number, *pair) for number, pair in enumerate(pairs, start=1))

@@ -13,9 +13,9 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
+    PARTS,
     Contents,
     as_queries,
-    lacking,
     objects,
     ranked,
     rated,
@@ -107,9 +107,8 @@ def tests_of_rag(value: Any) -> Contents | None:
     if shape is None:
         return None
     if not all(isinstance(row[shape.query], str) for row in rows):
-        return lacking(
-            shape.kind, f"its samples are conversations; write one query a sample as {shape.query}"
-        )
+        why = f"its samples are conversations; write one query a sample as {shape.query}"
+        return Contents(shape.kind, lacks=dict.fromkeys(PARTS, why))
     asked = [{"text": row[shape.query], **_reference(row)} for row in rows]
     relevant, retrieved = (
         [_contexts(row, name) for row in rows] for name in (shape.relevant, shape.retrieved)

@@ -403,7 +403,7 @@ def rows_of_parquet(path: Path) -> Rows:
 
     A batch holds each text of its group of rows once, however many rows have it.
     """
-    with _problems(path):
+    with file_problems(path), reading(path):
         schema = _pyarrow().parquet.read_schema(file_of(path))
     _refuse_repeated(str(path), schema.names)
     return Rows(path, "Parquet", schema.names, _parquet_rows(path, schema))
@@ -414,7 +414,11 @@ def _parquet_rows(path: Path, schema: Any) -> Iterator[NumberedRow]:
     kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
     texts = [field.name for field in schema if field.type in kinds]
     number = size = 0
-    with _problems(path), arrow.parquet.ParquetFile(file_of(path), read_dictionary=texts) as file:
+    with (
+        file_problems(path),
+        reading(path),
+        arrow.parquet.ParquetFile(file_of(path), read_dictionary=texts) as file,
+    ):
         groups = map(file.metadata.row_group, range(file.num_row_groups))
         _check_size(path, sum(group.total_byte_size for group in groups))
         is_nested = any(map(arrow.types.is_nested, schema.types))
@@ -429,7 +433,7 @@ def _parquet_rows(path: Path, schema: Any) -> Iterator[NumberedRow]:
 def rows_of_arrow(path: Path) -> Rows:
     """The rows of an Arrow file or stream, as `save_to_disk` of datasets writes it."""
     arrow = _pyarrow()
-    with _problems(path), arrow.memory_map(str(file_of(path))) as source:
+    with file_problems(path), reading(path), arrow.memory_map(str(file_of(path))) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         opened = arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
@@ -464,13 +468,6 @@ def _size(column: Any) -> int:
     lengths = pyarrow.compute.binary_length(column.dictionary)
     total = pyarrow.compute.sum(lengths.cast("int64").take(column.indices))
     return int(total.as_py() or 0)
-
-
-@contextmanager
-def _problems(path: Path) -> Iterator[None]:
-    """One line of whatever the system or pyarrow raises."""
-    with file_problems(path), reading(path):
-        yield
 
 
 @contextmanager

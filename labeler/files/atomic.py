@@ -119,7 +119,8 @@ class _Named:
     force: bool
 
 
-_NAMED: ContextVar[_Named | None] = ContextVar("named", default=None)
+_NOBODYS = _Named("", force=False)
+_NAMED: ContextVar[_Named] = ContextVar("named", default=_NOBODYS)
 
 
 @contextmanager
@@ -138,8 +139,7 @@ def about_to_replace(target: Path, content: Path) -> None:
     Where no record can be kept, there is none, and what stands there will not be replaced again
     unless that is forced.
     """
-    named = _NAMED.get()
-    if named is not None and named.path == str(target):
+    if _NAMED.get().path == str(target):
         _record(target, content)
 
 
@@ -268,7 +268,7 @@ def refuse_read_only(path: Path) -> None:
     in the same way.
     """
     named = _NAMED.get()
-    is_forced = named is not None and named.force and named.path == str(path)
+    is_forced = named.force and named.path == str(path)
     if is_forced or not path.exists():
         return
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):

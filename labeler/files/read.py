@@ -254,16 +254,12 @@ def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
         try:
             for number, line in enumerate(lines, start=1):
                 if len(line) > LONGEST_LINE:
-                    raise _too_long(path, number)
+                    most = in_megabytes(LONGEST_LINE)
+                    problem = f"a line of more than {most}; is this a file of lines?"
+                    raise TooLarge.at(path, number, problem)
                 yield number, line
         except DAMAGED as error:
             raise BadInput.at(path, number + 1, problem_of(error)) from error
-
-
-def _too_long(path: Path, number: int) -> TooLarge:
-    return TooLarge.at(
-        path, number, f"a line of more than {in_megabytes(LONGEST_LINE)}; is this a file of lines?"
-    )
 
 
 def in_megabytes(size: int) -> str:

@@ -14,7 +14,7 @@ from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.dropped import drop_absent
 from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
 from labeler.collection.people import own_qrels, people_path, pool_judged
-from labeler.collection.queries import read_queries, write_queries
+from labeler.collection.queries import query_texts, write_queries
 from labeler.collection.whose import OF_MODELS, whose
 from labeler.corpus.ingest import ingest, inputs_from
 from labeler.data import Qrels, Query
@@ -122,7 +122,7 @@ def read_own_qrels(
     """
     if not isinstance(source, str | os.PathLike):
         return as_qrels(source, warn)
-    texts = {id_: query.text for id_, query in read_queries(collection.queries).items()}
+    texts = query_texts(collection.queries)
     return read_qrels(Path(source), warn, grade_map=grade_map, scale=scale, queries=texts)
 
 

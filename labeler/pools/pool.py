@@ -21,7 +21,7 @@ from labeler.collection.layout import (
     open_collection,
 )
 from labeler.collection.pool import Pairs, Pool, PoolSource, merge_pools, standing_pool, write_pool
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts, read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search import searched_corpus
 from labeler.collection.user_files import run_paths, runs_by_name
@@ -304,9 +304,7 @@ def pool(
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
-        texts = (
-            {id_: query.text for id_, query in read_queries(opened.queries).items()} if own else {}
-        )
+        texts = query_texts(opened.queries) if own else {}
         for path in own.values():  # before the lock is taken: a pipe may end at any time
             hold_run(path, Meaning(texts=texts), control.note)
         sources = _Sources(own, options.bm25)

@@ -25,27 +25,22 @@ Mix = Mapping[str, float]
 
 
 class QueryKind(NamedTuple):
-    """A kind of queries, by the name of the shipped prompt that writes it.
+    """How many passages a query of a kind is written about, and how long it may be."""
 
-    `passages` is how many passages a query of it is written about, `max_words` how long it may be.
-    """
-
-    name: str
     passages: int = 1
     max_words: int = 12
 
 
-_KINDS = (
-    QueryKind("keyword", max_words=8),  # two to five words, as most people type
-    QueryKind("question"),  # what, why, which, when, can
-    QueryKind("how-to"),  # a task to do, or trouble to get out of
-    QueryKind("known-item", max_words=8),  # a page that the person knows to exist
-    QueryKind("comparative", passages=2),  # a choice between two things
-    QueryKind("multi-passage", passages=2, max_words=14),  # takes two passages to answer
-    QueryKind("vague", max_words=4),  # one to three words that say too little
-)
-
-KINDS: Mapping[str, QueryKind] = {kind.name: kind for kind in _KINDS}
+KINDS = {
+    "keyword": QueryKind(max_words=8),  # two to five words, as most people type
+    "question": QueryKind(),  # what, why, which, when, can
+    "how-to": QueryKind(),  # a task to do, or trouble to get out of
+    "known-item": QueryKind(max_words=8),  # a page that the person knows to exist
+    "comparative": QueryKind(passages=2),  # a choice between two things
+    "multi-passage": QueryKind(passages=2, max_words=14),  # takes two passages to answer
+    "vague": QueryKind(max_words=4),  # one to three words that say too little
+}
+"""The kinds of queries, by the names of the shipped prompts that write them."""
 
 DEFAULT_MIX: Mix = {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
 """People type keywords more often than sentences, also where they search documentation.

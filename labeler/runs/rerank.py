@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from labeler.collection.card import check_made, read_card
 from labeler.collection.corpus import documents_of
 from labeler.collection.layout import AnyCollection, Collection, locked, open_collection, safe_name
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts
 from labeler.collection.user_files import run_name
 from labeler.collection.whose import models_behind
 from labeler.data import Document, Run
@@ -321,7 +321,7 @@ def _source(collection: Collection, run: Path | str, depth: int) -> RerankSource
     if not path.exists():
         names = ", ".join(files) or "none"
         raise Misuse(f"no run {str(run)!r}; the collection has: {names}", parameter="run")
-    queries = {query.id: query.text for query in read_queries(collection.queries).values()}
+    queries = query_texts(collection.queries)
     whole = read_run(path)
     rankings = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
     if not rankings:

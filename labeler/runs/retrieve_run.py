@@ -17,7 +17,7 @@ from labeler.collection.layout import (
     locked,
     open_collection,
 )
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts, read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Run
 from labeler.entry_points import fill
@@ -189,7 +189,7 @@ def ranked_by(
     if isinstance(engine, PythonEngine) and engine.id_from == TEXT:
         options = replace(options, match_id=TEXT)
     engine.check()
-    texts = {query.id: query.text for query in read_queries(collection.queries).values()}
+    texts = query_texts(collection.queries)
     if not texts:
         step = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {step}")
