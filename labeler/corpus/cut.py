@@ -33,9 +33,13 @@ class Piece(NamedTuple):
     end: Place
 
 
-def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[list[Piece]]:
-    """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
-    waiting: list[Piece] = []
+Unit = list[Piece]
+"""Pieces that stay together."""
+
+
+def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[Unit]:
+    """Yield the units: mostly one, or a lead and what it leads up to."""
+    waiting: Unit = []
     for position, block in blocks:
         pieces = _cut(position, block, lengths)
         head, words = next(pieces), _total(waiting)
@@ -58,7 +62,8 @@ def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[li
 
 def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
     """A block; of one that is too long for one passage its sentences, or words of long ones."""
-    gap, length = "\n" if block.tight else "\n\n", count_words(block.text)
+    gap = "\n" if block.tight else "\n\n"
+    length = count_words(block.text)
     if length <= lengths.most or block.code:
         whole = (number, len(block.text))
         yield Piece(block.text, length, gap, block.line, block.code, (number, 0), whole)
@@ -74,13 +79,13 @@ def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
         position = end
 
 
-def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[list[Piece]]:
+def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[Unit]:
     """Distribute a section's units over passages; a unit that is too long is a passage itself.
 
     The units are gone through twice rather than held: a long text has millions.
     """
     totals = [sum(map(_total, units)) for _, units in _by_length(blocks, lengths)]
-    groups: list[list[Piece]] = []
+    groups: list[Unit] = []
     for total, (too_long, units) in zip(totals, _by_length(blocks, lengths), strict=True):
         groups += units if too_long else _spread(units, total, lengths)
     return groups
@@ -88,18 +93,18 @@ def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[list[P
 
 def _by_length(
     blocks: Sequence[tuple[int, Block]], lengths: Lengths
-) -> Iterator[tuple[bool, Iterator[list[Piece]]]]:
+) -> Iterator[tuple[bool, Iterator[Unit]]]:
     """The units in stretches of those too long for a passage and of those that are not."""
     return groupby(_units(blocks, lengths), key=lambda unit: _total(unit) > lengths.most)
 
 
-def _spread(units: Iterable[list[Piece]], total: int, lengths: Lengths) -> Iterator[list[Piece]]:
+def _spread(units: Iterable[Unit], total: int, lengths: Lengths) -> Iterator[Unit]:
     """Yield groups of about the same length: a unit belongs where its middle lies.
 
     `total` is how many words all units have.
     """
     share = total / max(1, round(total / lengths.usual), -(-total // lengths.most))
-    group: list[Piece] = []
+    group: Unit = []
     words = done = count = 0
     for unit in units:
         length = _total(unit)
@@ -140,14 +145,14 @@ _USUAL = Lengths()
 class _Draft(NamedTuple):
     """A passage under construction: lists of pieces, each with the headings above it."""
 
-    parts: list[tuple[Headings, list[Piece]]]
+    parts: list[tuple[Headings, Unit]]
 
     @property
     def words(self) -> int:
         """The number of words of the text, including the headings that will stand in it."""
         return sum(sum(map(count_words, inner)) + _total(pieces) for inner, pieces in self.shown())
 
-    def shown(self) -> Iterator[tuple[Headings, list[Piece]]]:
+    def shown(self) -> Iterator[tuple[Headings, Unit]]:
         """The pieces of each part, and the headings that stand in the text above them."""
         above = self.headings
         for path, pieces in self.parts:
@@ -320,7 +325,8 @@ class Spans:
         block is kept, since its passages come one after another.
         """
         if number != self._cut_block:
-            self._cut_block, block = number, self.blocks[number]
+            self._cut_block = number
+            block = self.blocks[number]
             self._parts = _parts(block.text, self.text, *self._region(number))
         return self._parts
 

@@ -72,8 +72,10 @@ def rule_of(line: str) -> Rule | None:
         pattern += line[len(pattern) :][:1]
     if pattern.startswith("#") or len(line) > _LONGEST:
         return None
-    takes_back, pattern = pattern.startswith("!"), pattern.removeprefix("!")
-    of_folders, pattern = pattern.endswith("/"), pattern.removesuffix("/")
+    takes_back = pattern.startswith("!")
+    pattern = pattern.removeprefix("!")
+    of_folders = pattern.endswith("/")
+    pattern = pattern.removesuffix("/")
     *above, name = pattern.removeprefix("/").split("/")
     steps = [_step(step) for step in ([*above, name] if "/" in pattern else ["**", name])]
     is_one = name and all(map(_WELL_FORMED.fullmatch, [*above, name]))

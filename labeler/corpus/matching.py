@@ -112,5 +112,6 @@ _NO_SPAN = (-1, -1)
 
 
 def _span(document: Document) -> Span:
-    start, end = document.metadata.get("start"), document.metadata.get("end")
+    start = document.metadata.get("start")
+    end = document.metadata.get("end")
     return (start, end) if type(start) is int and type(end) is int else _NO_SPAN

@@ -110,7 +110,8 @@ def _one_document(path: Path, kind: str, root: Path, people: bool) -> SourceDocu
     raw = read_bytes(path, LARGEST_FILE if kind in _LARGE else LARGEST_MARKUP)
     if not raw:
         raise BadInput(f"{path}: empty")
-    is_text, is_markdown = kind in TEXT_READERS, kind in _ANY_LINE_END
+    is_text = kind in TEXT_READERS
+    is_markdown = kind in _ANY_LINE_END
     with recorded() as losses:
         read = _of_text(path, raw, kind, root) if is_text else EXTRACTED[kind](path, raw)
         metadata = {**(front_matter(read.text)[0] if is_markdown else {}), **read.metadata}

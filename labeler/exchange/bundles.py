@@ -222,7 +222,8 @@ def _are_passages(held: Held, rows: Rows) -> bool:
 
     A title and a description are those of a topic where a column says so.
     """
-    first, columns = [row for _, row in rows.rows], rows.columns
+    first = [row for _, row in rows.rows]
+    columns = rows.columns
     of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
     title = column_of(columns, ("title",))
     others = (len(str(x).split()) for row in first[:1] for n, x in row.items() if n != title)
@@ -265,7 +266,9 @@ def opened(source: Path) -> Iterator[Path]:
 
 
 def _of_folder(folder: Path) -> ImportPlan:
-    taken, left, refused = list[PlannedPart](), list[str](), list[str]()
+    taken = list[PlannedPart]()
+    left = list[str]()
+    refused = list[str]()
     for path in sorted(folder.rglob("[!.]*")):
         name = path.relative_to(folder).as_posix()
         role = _role_in(folder, path)

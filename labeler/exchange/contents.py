@@ -64,7 +64,8 @@ class Contents(NamedTuple):
 
     def refuse(self, path: Path, part: str) -> NoReturn:
         """Raise `BadInput` where a part is asked for which the file lacks."""
-        lacks, holds = self.lacks or {}, " and ".join(self.parts())
+        lacks = self.lacks or {}
+        holds = " and ".join(self.parts())
         why = lacks.get(part) or ("" if holds else next(iter(lacks.values()), ""))
         raise BadInput(f"{path}: {self.kind}; {why or f'it holds {holds}, and no {part}'}")
 

@@ -168,7 +168,8 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
             return Held(path, shape, head)
         source = iter(rows.rows)
         first = [*islice(source, 1)]
-        every, is_plain = chain(first, source), is_plain or not first
+        every = chain(first, source)
+        is_plain = is_plain or not first
         if not is_plain and recognised([unpacked(first[0][1])]) is not None:
             return Held(path, shape, head, recognised([unpacked(row) for _, row in every]))
         return Held(path, shape, head, rows=None if shape == TEXT else replace(rows, rows=every))

@@ -31,7 +31,8 @@ _QUERY_SET = "querySetQueries"
 
 def _held(value: Any) -> list[JsonObject]:
     """The objects that a response holds under `hits`, `_source` or `docs`; else the value alone."""
-    hits, source = value_at(value, "hits.hits"), value_at(value, "_source")
+    hits = value_at(value, "hits.hits")
+    source = value_at(value, "_source")
     if isinstance(hits, list):
         return [*chain.from_iterable(map(_held, hits))]
     held = source if isinstance(source, dict) else value

@@ -111,7 +111,8 @@ def parts_of(
     parts: Mapping[str, Sequence[str]] = EVENT_PARTS,
 ) -> dict[str, RowPart]:
     """Those of the parts of a row that the columns hold."""
-    shown, held = in_words(names[:_SHOWN]), dict[str, RowPart]()
+    shown = in_words(names[:_SHOWN])
+    held = dict[str, RowPart]()
     for what, alike in parts.items():
         own, setting = fields.get(what, ""), f"{what}_field"
         if own and not has_field(names, own):

@@ -289,7 +289,8 @@ def write_pairs(  # noqa: PLR0913, PLR0917  a file, what it means, and what beco
             ending = end_of(where, rating.value)
             if query is not None and ending is not None:
                 out.write("\n" * max(rating.line - at, 0) + f"{query} Q0 {document} {ending}\n")
-                written, at = written + 1, max(rating.line, at) + 1
+                written = written + 1
+                at = max(rating.line, at) + 1
     nothing, problems = end(), ids.problems() if ids else []
     if not written:
         raise BadInput(f"{path}: {'; '.join(problems) or nothing}")

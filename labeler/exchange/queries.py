@@ -72,7 +72,8 @@ def topics(path: Path, text: str) -> Iterator[NumberedRow]:
     """The topics of a file, as rows with `_id`, `text`, `description` and `narrative`."""
     line, at = 1, 0
     for topic in _TOPIC.finditer(text):
-        line, at = line + text.count("\n", at, topic.start()), topic.start()
+        line = line + text.count("\n", at, topic.start())
+        at = topic.start()
         number, (own, *parts) = _NUMBER.search(topic[1]), _FIELD_TAG.split(topic[2])
         fields = {"num": number[1] if number else "", "text": own}
         for closes, tag, words in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
@@ -340,7 +341,8 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
         rows = [cells for _, cells in read_cells(path, first_lines(head), delimiter)]
     except BadInput:
         return False
-    widths, is_tab = {len(cells) for cells in rows}, delimiter == "\t"
+    widths = {len(cells) for cells in rows}
+    is_tab = delimiter == "\t"
     if is_tab and len(widths) > 1:
         number = next(n for n, cells in enumerate(rows, start=1) if len(cells) != 2)
         width = len(rows[number - 1])

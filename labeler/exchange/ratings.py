@@ -114,7 +114,9 @@ class Grades:
     """The grades of a file's ratings, and what to say where some are no grades."""
 
     def __init__(self, path: Path, rule: GradeRule | None, *, is_rating: bool) -> None:
-        self.path, self.rule, self.is_rating = path, rule, is_rating
+        self.path = path
+        self.rule = rule
+        self.is_rating = is_rating
         self.first = ""
         self.odd: set[Scale] = set()
         self.ratings: set[Scale] = set()
@@ -157,7 +159,8 @@ class UnmappedRatings(SaysTooLittle):
 
     def __init__(self, path: Path, problem: str, rule: tuple[str, str]) -> None:
         name, value = rule
-        say, or_else = f"{problem}; say what they mean", "or is this a run?"
+        say = f"{problem}; say what they mean"
+        or_else = "or is this a run?"
         message = f"{say}, as {name}={value!r}; {or_else}"
         super().__init__(f"{say}, {or_else}", path, {name: value}, message)
 

@@ -320,7 +320,8 @@ def hit_of(value: Any) -> HitDocument | None:
     own = {key_of(name): name for name in reversed(value)}
     at = (value_at(value, path) for path in _IDS_AT)
     keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
-    id_, source = next(filter(may_be_id, keys), None), _source_of(value)
+    id_ = next(filter(may_be_id, keys), None)
+    source = _source_of(value)
     if source is None:
         source = {n: x for n, x in value.items() if not (is_plumbing(n) or key_of(n) in _OF_HITS)}
         source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
@@ -411,7 +412,8 @@ def predictions(value: Any) -> Contents | None:
         for split, run in splits.items()
         if is_nested(run)
     }
-    names, kind = [*map(".".join, runs)], f"predictions of {model} in MTEB"
+    names = [*map(".".join, runs)]
+    kind = f"predictions of {model} in MTEB"
     if len(names) != 1:
         first = "".join(f'["{name}"]' for name in next(iter(runs), ()))
         why = f"it holds {len(runs)} runs ({', '.join(names)}); take one: jq '.{first}'"

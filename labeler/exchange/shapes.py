@@ -10,7 +10,10 @@ from pathlib import Path
 from labeler.errors import BadInput
 from labeler.files.read import byte_chunks, refuse_other_encodings
 
-PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
+PARQUET = "Parquet"
+JSON = "JSON"
+JSON_LINES = "JSON Lines"
+XML = "XML"
 ARROW, ARROW_MAGIC = "Arrow", (b"ARROW1", b"\xff\xff\xff\xff")
 WORKBOOK, SGML = "a workbook", "TREC's documents"
 TREC, TEXT = "TREC's columns", "text"

@@ -47,7 +47,10 @@ class ArraysWriter:
     def add(self, name: str, pieces: Iterable[Array]) -> None:
         """Write an array that comes in pieces, of one type and all of one width."""
         self._put(bytes(-self._size % _ALIGNED))
-        start, rows, kind, width = self._size, 0, "|u1", list[int]()
+        start = self._size
+        rows = 0
+        kind = "|u1"
+        width = list[int]()
         for piece in pieces:
             kind, width = piece.dtype.str, [*piece.shape[1:]]
             rows += len(piece)

@@ -139,8 +139,10 @@ async def aexpand_until(
     >>> expand_until(small_collection(), JudgeOptions(model=model, name="llm")).ended
     'stopped, as the pool has all neighbors of its relevant documents'
     """
-    opened, options = open_collection(collection), judging or JudgeOptions()
-    how, control = expansion or Expansion(), control or Control()
+    opened = open_collection(collection)
+    options = judging or JudgeOptions()
+    how = expansion or Expansion()
+    control = control or Control()
     # what each judging would say again, as which model was chosen, is said once
     watch = replace(control, note=cache(control.note))
     encode = encoding or Encoding(limits=options.limits)

@@ -177,14 +177,16 @@ def import_plan(
     Its documents become the corpus where the collection has none. Its queries become the queries,
     its grades the qrels `name`; rankings are left for `pool` and `evaluate`, which check them.
     """
-    how, watch = settings or ImportSettings(), control or Control()
+    how = settings or ImportSettings()
+    watch = control or Control()
     into = collection if isinstance(collection, Collection) else Collection(Path(collection))
     with opened(Path(source)) as inside:
         plan = plan_of(inside)
         shown = plan.of(Path(source), inside)
         if plan.refused or not plan.taken:
             raise BadInput(next(iter(shown.refused), f"{source}: nothing in it to take"))
-        texts, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
+        texts = [str(path) for path in plan.files(DOCUMENTS)]
+        documents = 0
         is_free = how.force or not into.corpus.exists()
         if texts and is_free and into.corpus not in map(Path, texts):
             documents = len(ingest(texts, into, force=how.force, control=watch).documents)

@@ -149,7 +149,8 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
     tops = [first_documents(run, depth) for run in runs.values()]
     joined = joined_pairs([top for top, _ in tops])
     size = len(joined.query)
-    best, source = np.zeros(size, np.uint32), np.zeros(size, np.int32)
+    best = np.zeros(size, np.uint32)
+    source = np.zeros(size, np.int32)
     finders: list[tuple[str, ...]] = [()]
     for column, (name, (_, ranks)) in enumerate(zip(runs, tops, strict=True)):
         rank = joined.values(column, ranks, 0)
@@ -299,7 +300,8 @@ def pool(
     4
     """
     options = given(PoolOptions, options, settings)
-    opened, control = open_collection(collection), control or Control()
+    opened = open_collection(collection)
+    control = control or Control()
     own = runs_by_name(run_paths([Path(path) for path in several(options.runs)]))
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
@@ -339,7 +341,8 @@ def _pool(
     if not queries:
         how = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
-    depth, dropped = options.most, drop_absent(collection, control.note)
+    depth = options.most
+    dropped = drop_absent(collection, control.note)
     runs: dict[str, Run] = {}
     for name, path in sources.runs.items():
         runs[name] = read_own_run(path, name, collection, depth, control.note)
@@ -356,7 +359,8 @@ def _pool(
     pairs, reached = before, None
     if runs:
         merged, depth = _add_pairs(collection, runs, options, sources, control.progress)
-        pairs, reached = len(merged), depth if options.max_pairs else None
+        pairs = len(merged)
+        reached = depth if options.max_pairs else None
     names = collection.run_names()
     return PoolResult(collection.pool, pairs, pairs - before, len(queries), names, reached, dropped)
 

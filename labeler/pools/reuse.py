@@ -124,7 +124,8 @@ def reuse(
 
     def scores(left: PairColumns[int]) -> dict[str, _Scored]:
         """Means over all queries of the qrels, where one without grades counts 0."""
-        names, means = (str(parsed), f"Judged@{DEPTH}"), dict[str, _Scored]()
+        names = (str(parsed), f"Judged@{DEPTH}")
+        means = dict[str, _Scored]()
         for run_name, run in runs.items():
             rows = evaluate(left, run, names).per_query().values()
             values = ([row[name] for row in rows if row[name] == row[name]] for name in names)
@@ -135,7 +136,8 @@ def reuse(
     for name in runs:
         alone = finders.pool.pairs.keep(finders.brought_alone({name}))
         is_gone = Pairs.in_columns(grades).within(alone)
-        gone, without = grades.value[is_gone], scores(grades.keep(~is_gone))
+        gone = grades.value[is_gone]
+        without = scores(grades.keep(~is_gone))
         row = RunLeftOut(
             name,
             unique=len(gone),

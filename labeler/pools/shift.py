@@ -127,7 +127,8 @@ def shift(
     old, new = ({q: grades[q] for q in queries} for grades in (old_qrels, new_qrels))
     shifts, tops, judged = [], 0, 0
     for run in runs:
-        earlier, later = read_run(before.run(run)), read_run(now.run(run))
+        earlier = read_run(before.run(run))
+        later = read_run(now.run(run))
         between = translated(earlier, matches)
         rankings = ((old, earlier), (new, between), (new, later))
         first, second, third = (_scores(grades, ranked, measure) for grades, ranked in rankings)

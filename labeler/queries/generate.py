@@ -147,7 +147,8 @@ def planned(
     that their queries may give rise to.
     """
     missing = max(0, total - len(writer.already))
-    dealt, most = Turns.of(documents, writer), most_passages(missing)
+    dealt = Turns.of(documents, writer)
+    most = most_passages(missing)
     likely = dealt.next(missing)
     first = {turn.document.id for turn in likely}
     spare = [  # of each kind, the first so many passages that were dealt to it

@@ -222,7 +222,8 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
         {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
         for d in turn.documents
     ]
-    language, key = expected_language(turn.document, writer), writer.stratify
+    language = expected_language(turn.document, writer)
+    key = writer.stratify
     metadata = {
         **({key: ", ".join(values_of(turn.document, key))} if key else {}),
         "origin": "generated",

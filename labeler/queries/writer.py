@@ -135,7 +135,8 @@ class Writer:
 
 def generation_requests(turn: PassageTurn, writer: Writer) -> list[Request]:
     """The requests of a turn: the same messages, another seed each."""
-    document, prompt = turn.document, writer.prompt_of(turn.kind)
+    document = turn.document
+    prompt = writer.prompt_of(turn.kind)
     text = shown(document)
     values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
     values["other"] = shown(turn.other) if turn.other else ""

@@ -163,7 +163,8 @@ def fused(runs: Sequence[PairColumns[float]], fusion: Fusion) -> PairColumns[flo
         np.concatenate([run.value for run in runs]),
         np.concatenate([_pairs_in(row) for row in joined.row.T]),
     )
-    score, query = fusion.scores(lists), joined.query.astype(np.int64)
+    score = fusion.scores(lists)
+    query = joined.query.astype(np.int64)
     best = in_order(query, score, keys_of(joined.documents).take(joined.document))
     best = best[ranks_in_groups(query, best)[best] <= fusion.depth]
     sizes = np.bincount(query[best], minlength=len(joined.queries))

@@ -313,7 +313,9 @@ class DocumentIds:
         `Misuse` where no document has the field.
         """
         by_id: dict[str, str] = {}
-        ambiguous, fields, first = set[str](), set[str](), list[str]()
+        ambiguous = set[str]()
+        fields = set[str]()
+        first = list[str]()
         for document in documents:
             fields.update(document.metadata)
             value = _field(document, name)
@@ -382,7 +384,8 @@ def run_of(
     """
     asked = {hit.id for hits in answers.values() for hit in hits}
     ids = DocumentIds.of(distinct_documents(corpus), asked, match_id)
-    ranked, scores = Ranked(), dict[str, dict[str, float | None]]()
+    ranked = Ranked()
+    scores = dict[str, dict[str, float | None]]()
     for query_id, hits in answers.items():
         own = scores[query_id] = {}
         for hit in hits:

@@ -33,7 +33,8 @@ def _counted(lines: Iterable[Batch]) -> JsonObject:
         sizes.append(np.bincount(batch.query))
         ties += tied_pairs(batch.query[order], score[order])
         contradicting += contradictions(batch.query, batch.declared, score)
-        lowest, highest = min(lowest, score.min()), max(highest, score.max())
+        lowest = min(lowest, score.min())
+        highest = max(highest, score.max())
     ordered = np.sort(np.concatenate(sizes))
     return {
         "queries": len(ordered),

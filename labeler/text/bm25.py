@@ -226,7 +226,8 @@ class PartScorer:
     def __init__(self, index: Bm25, part: int) -> None:
         self._index, self._part = index, index.parts[part]
         lengths = self._part.lengths.astype(float)
-        self._terms, b = index.settings.makes_terms.terms, index.settings.b
+        self._terms = index.settings.makes_terms.terms
+        b = index.settings.b
         self._saturation: Floats = index.settings.k1 * ((1 - b) + b * lengths / index.mean)
         self._numbers = index.numbers[part].tolist()
         self._shares: dict[int, tuple[Numbers, Vectors]] = {}

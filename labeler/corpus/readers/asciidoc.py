@@ -57,7 +57,8 @@ class _Reader:
 
     def take(self) -> None:
         """Read the block that begins in the line at hand."""
-        number, line = self.lines[self.at][0], line_at(self.lines, self.at)
+        number = self.lines[self.at][0]
+        line = line_at(self.lines, self.at)
         self.at += 1
         fence = _FENCE.fullmatch(line)
         kind = fence.lastgroup if fence else ""
@@ -76,7 +77,8 @@ class _Reader:
 
     def until(self, closing: str) -> Lines:
         """The lines up to one that closes a block, or all that follow."""
-        begin, following = self.at, range(self.at, len(self.lines))
+        begin = self.at
+        following = range(self.at, len(self.lines))
         end = next((n for n in following if line_at(self.lines, n) == closing), len(self.lines))
         self.at = end + 1
         return self.lines[begin:end]
@@ -117,7 +119,8 @@ class _Reader:
         words = " ".join([item[2] if item else line, *(text for _, text in more)])
         if item:
             indent = "  " * (len(item[1]) - 1 if item[1][0] in "*." else 0)
-            tight, self.item_before = self.item_before == begin - 1, self.at
+            tight = self.item_before == begin - 1
+            self.item_before = self.at
             self.outline.prose(f"{indent}- {self.words(words)}", number, tight=tight)
         elif line.startswith(" "):
             self.outline.code([(number, line), *more])

@@ -45,7 +45,9 @@ class _Inliner:
         """The lines of a text with those of the files that it includes."""
         lines, fence, position = text.split("\n"), "", 0
         while position < len(lines):
-            line, end, source = lines[position], position + 1, None
+            line = lines[position]
+            end = position + 1
+            source = None
             if self.kind != ".adoc" and not fence and (directive := _DIRECTIVE.fullmatch(line)):
                 end = _end_of_directive(lines, position)
                 options = map(_LINES_OPTION.fullmatch, lines[position + 1 : end])

@@ -338,7 +338,8 @@ class _Reader:
         if directive and UNSHOWN.fullmatch(directive[1]):
             drop_directive(directive[1], f"{info}\n{node.content}")
             return
-        title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
+        title = _FENCE_TITLE.search(info)
+        language = _LANGUAGE.match(info)
         if title:
             outline.prose(title[1] or title[2], self.line(node), leads=True)
         self.code(node.content, node, outline, language[1] if language else "", below=1)

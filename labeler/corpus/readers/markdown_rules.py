@@ -155,7 +155,9 @@ def _push_paragraph(state: StateBlock, text: str, start: int, end: int, **meta: 
     token = state.push("paragraph_open", "p", 1)
     token.map, token.meta = [start, end], meta
     inline = state.push("inline", "", 0)
-    inline.content, inline.map, inline.children = text, [start, end], []
+    inline.content = text
+    inline.map = [start, end]
+    inline.children = []
     state.push("paragraph_close", "p", -1)
 
 

@@ -182,7 +182,8 @@ class _Document:
 
     def add_paragraph(self, paragraph: Element) -> None:
         """Add a heading, an item, a line of code or a paragraph, and what belongs to it."""
-        text, id_ = _words(paragraph), _value(paragraph, "pPr/pStyle")
+        text = _words(paragraph)
+        id_ = _value(paragraph, "pPr/pStyle")
         style = self.styles.get(id_, id_)
         if _CODE.search(style):
             self.code_lines += enumerate(text.split("\n"), 1)

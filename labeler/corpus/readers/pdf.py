@@ -108,6 +108,7 @@ class _Cell(NamedTuple):
 
 
 _Line = Sequence[_Cell]
+_Pages = Sequence[Sequence[_Line]]
 _WIDTHS = {**dict.fromkeys("fijlrtI.,:;'!|()[]- ", 0.3), **dict.fromkeys("mwMW@%—…", 0.85)}
 """The widths of narrow and of wide characters by the size of their font."""
 
@@ -128,7 +129,8 @@ def _lines(page: PageObject) -> list[_Line]:
         x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
         y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
         name = str(font.get("/BaseFont", "")) if font else ""
-        bold, mono = bool(_BOLD.search(name)), bool(_MONO.search(name))
+        bold = bool(_BOLD.search(name))
+        mono = bool(_MONO.search(name))
         clean = text.translate(_LIGATURES).replace(PAGE, " ").replace("\r", "\n")
         for number, part in enumerate(clean.split("\n")):
             if number:
@@ -201,7 +203,7 @@ def _has_image(page: PageObject) -> bool:
     return any(each.get_object().get("/Subtype") == "/Image" for each in inner)
 
 
-def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> None:
+def _refuse_scans(path: Path, pages: _Pages, scans: int) -> None:
     if scans and scans == len(pages):
         held = count_of(scans, "page")
         raise BadInput(f"{path}: only images ({held}); recognize its text first (ocrmypdf does)")
@@ -221,7 +223,7 @@ _WRAPPED = 30
 """A heading that goes on in the next line has so many characters in its first."""
 
 
-def _levels_by(pages: Sequence[Sequence[_Line]]) -> _Levels:
+def _levels_by(pages: _Pages) -> _Levels:
     """What finds headings: the fonts."""
     characters = Counter[tuple[float, bool, bool]]()
     for cell in (cell for page in pages for line in page for cell in line):
@@ -260,7 +262,7 @@ _PAGE_NUMBER = re.compile(
 )
 
 
-def _without_repeated(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
+def _without_repeated(pages: _Pages) -> list[list[_Line]]:
     """The pages without their numbers, and without what stands at one place of most of them."""
     edges = Counter(
         key
@@ -303,7 +305,7 @@ def _inside(
             yield inner
 
 
-def _blocks(pages: Sequence[Sequence[_Line]], level_of: _Levels) -> tuple[list[Block], str]:
+def _blocks(pages: _Pages, level_of: _Levels) -> tuple[list[Block], str]:
     """The headings, paragraphs and rows of all pages, and the text that they make."""
     outline, parts, line = Outline(), list[str](), 1
     for page in pages:

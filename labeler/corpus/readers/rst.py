@@ -298,7 +298,8 @@ class _Reader:
             end = indented_block(self.lines, start, 1)
             self.read_below(dedented(self.lines[start:end]), self.outline.nested())
             return end
-        item, named = _ITEM.fullmatch(line), _FIELD.fullmatch(line)
+        item = _ITEM.fullmatch(line)
+        named = _FIELD.fullmatch(line)
         following = line_at(self.lines, start + 1)
         # a paragraph may begin with "A. Smith" or "- "; its second line is not indented then
         is_second = indentation(following) >= min(2, len(item[1])) if item else False

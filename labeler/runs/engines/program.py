@@ -139,7 +139,8 @@ class _Program:
     async def answer(self, query: str, depth: int, seconds: float) -> Any:
         """The JSON that it answers; raises where it fails, says an error, or takes too long."""
         loop = asyncio.get_running_loop()
-        number, future = next(self.numbers), loop.create_future()
+        number = next(self.numbers)
+        future = loop.create_future()
         line = json.dumps({_NUMBER: number, "query": query, "depth": depth}) + "\n"
         async with self.starting:
             child = await self._running()
