@@ -8,6 +8,7 @@ import io
 import os
 import tomllib
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -279,7 +280,7 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     """
     upstream = UpstreamCollection()
     path = files["answers"]
-    grades = dict[Pair, list[int]]()
+    grades = defaultdict(list)
     with reading(files["questions"]):
         root = ElementTree.parse(files["questions"]).getroot()
         questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
@@ -291,7 +292,7 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
         for _, row in position.follow(enumerate(judged.decode().splitlines(), start=1)):
             question, grade, answer = row.split()
             pair = Pair(f"TQ{question}", answer)
-            grades.setdefault(pair, []).append(_grade(recipe, grade))
+            grades[pair].append(_grade(recipe, grade))
     with reading(path):
         for pair, upstream_grades in grades.items():
             upstream.queries[pair.query_id] = questions[pair.query_id]

@@ -258,7 +258,7 @@ def _rows(path: Path, shape: str, head: bytes) -> Rows | None:
     return None
 
 
-_READERS: dict[str, Callable[[Path], Rows]] = {
+_READERS = {
     JSON_LINES: rows_of_json_lines,
     WORKBOOK: rows_of_workbook,
     ARROW: rows_of_arrow,

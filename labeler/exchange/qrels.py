@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,9 +85,9 @@ def normalised(text: str) -> str:
 
 
 def _inverted(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    ids: dict[str, list[str]] = {}
+    ids = defaultdict(list)
     for id_, text in texts.items():
-        ids.setdefault(text, []).append(id_)
+        ids[text].append(id_)
     return ids
 
 

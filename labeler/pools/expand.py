@@ -11,6 +11,7 @@ takes with it what only that run's documents led to.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -228,10 +229,10 @@ class _Growth:
                 raise BadInput(f"{collection.corpus}: changed meanwhile; run the command again")
             pool = read_pool(collection.pool)
             number = 1 + int(pool.rounds.max(initial=0))
-            from_seeds: dict[Pair, list[str]] = {}
+            from_seeds = defaultdict(list)
             for query_id, seed in seeds:
                 for doc_id in near[seed]:
-                    from_seeds.setdefault(Pair(query_id, doc_id), []).append(seed)
+                    from_seeds[Pair(query_id, doc_id)].append(seed)
             added = [Pooled(pair, seeds=tuple(s), round=number) for pair, s in from_seeds.items()]
             merged = merge_pools(pool, added)
             write_pool(collection.pool, merged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
@@ -192,10 +193,10 @@ class Finders:
         rows = np.flatnonzero(alone & _has_seeds(self.pool))
         entries = list(self.pool.keep(rows))
         row_of = {entry.pair: row for entry, row in zip(entries, rows.tolist(), strict=True)}
-        neighbors: dict[Pair, list[Pair]] = {}
+        neighbors = defaultdict(list)
         for entry in entries:
             for seed in entry.seeds:
-                neighbors.setdefault(Pair(entry.pair.query_id, seed), []).append(entry.pair)
+                neighbors[Pair(entry.pair.query_id, seed)].append(entry.pair)
         is_gone = Pairs.of(neighbors).within(self.pool.pairs.keep(alone))
         reached = [seed for seed, gone in zip(neighbors, is_gone, strict=True) if not gone]
         while reached:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -174,9 +174,9 @@ class Style:
 
     @cached_property
     def _like_by_kind(self) -> Mapping[str, list[str]]:
-        by_kind: dict[str, list[str]] = {}
+        by_kind = defaultdict(list)
         for text in self.like:
-            by_kind.setdefault(kind_of(text), []).append(text)
+            by_kind[kind_of(text)].append(text)
         return by_kind
 
     def length(self, document: Document, kind: str, seed: int) -> int | None:

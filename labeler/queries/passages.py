@@ -82,7 +82,7 @@ def choose_passages(
     usable = [document for document in documents if document.id not in why]
     # more documents leave the order of the others as it is
     in_order = sorted(usable, key=lambda document: number_of(seed, document.id))
-    files: dict[str, list[Document]] = defaultdict(list)
+    files = defaultdict(list)
     for document in in_order:
         files[file_of(document)].append(document)
     folders: dict[str, dict[str, list[Document]]] = defaultdict(dict)

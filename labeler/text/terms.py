@@ -160,7 +160,7 @@ class TermStatistics:
     @classmethod
     def of(cls, corpus: Iterable[Sequence[str]]) -> TermStatistics:
         """Count the terms of documents that are given as lists of terms."""
-        frequency: Counter[str] = Counter()
+        frequency = Counter[str]()
         count = length = 0
         for document in corpus:
             frequency.update(set(document))
