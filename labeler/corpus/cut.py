@@ -42,7 +42,8 @@ def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[Un
     waiting: Unit = []
     for position, block in blocks:
         pieces = _cut(position, block, lengths)
-        head, words = next(pieces), _total(waiting)
+        head = next(pieces)
+        words = _total(waiting)
         fits = words + head.words <= lengths.most or (head.code and words <= 2 * lengths.few)
         if waiting and not fits:
             yield waiting
@@ -114,7 +115,9 @@ def _spread(units: Iterable[Unit], total: int, lengths: Lengths) -> Iterator[Uni
         else:
             if group:
                 yield [_merged(group)]
-            group, words, count = list(unit), length, count + 1
+            group = list(unit)
+            words = length
+            count += 1
         done += length
     if group:
         yield [_merged(group)]
@@ -199,7 +202,8 @@ def _joined(drafts: Sequence[_Draft], lengths: Lengths) -> Sequence[_Draft]:
 
     def same_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have the same headings and fit into one passage, or nearly so."""
-        most, words = lengths.most, (first.words, second.words)
+        most = lengths.most
+        words = (first.words, second.words)
         fits = sum(words) <= most + lengths.few or max(words) > most
         return first.headings == second.headings and fits
 
@@ -258,7 +262,8 @@ def _finished(draft: _Draft) -> Passage:
 # `text[start:end]` holds all words of the passage that the source has. Of plain text these are its
 # only words; of markup, what the markup adds (the address of a link) stands between them.
 
-_NEWLINE, _ANY_END = re.compile(r"\n"), re.compile(r"\r\n?|\n")
+_NEWLINE = re.compile(r"\n")
+_ANY_END = re.compile(r"\r\n?|\n")
 _FENCE = ("```", "~~~", ":::", ".. ", "{{<", "<")
 _LONGEST = 1 << 23
 """A block of markup of more characters is not searched for its parts: each has all of its span."""
@@ -275,7 +280,8 @@ class Spans:
         ends = (_ANY_END if any_line_end else _NEWLINE).finditer(text)
         self._starts = array("q", [0, *(match.end() for match in ends)])
         self._lines = sorted({block.line for block in blocks})
-        self._cut_block, self._parts = -1, _whole(0, 0)
+        self._cut_block = -1
+        self._parts = _whole(0, 0)
 
     def of(self, passage: Passage) -> Span:
         """Where a passage begins and ends."""

@@ -52,7 +52,8 @@ class StoredDocuments(DocumentsByRow):
     def __init__(self, held: int = HELD) -> None:
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, _close, self._file)
-        self.rows, self._starts = RowIndex(), array("q", [0])
+        self.rows = RowIndex()
+        self._starts = array("q", [0])
         self._texts = RowIndex()
 
     def add(self, document: Document) -> None:
@@ -312,7 +313,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
     lengths = Lengths(how.files.words)
     for source in documents_in(file.path, how.fields, file.tree, people=how.files.people):
         step = characters // _BYTES_OF_A_STEP
-        characters = characters + len(source.text)
+        characters += len(source.text)
         if characters // _BYTES_OF_A_STEP > step:
             file.within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
@@ -335,7 +336,8 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
 
 def _relative_path(path: Path, base: Path) -> str:
     """Return a file's path as documents name it: relative to the input, with slashes."""
-    absolute, above = path.absolute(), base.absolute()
+    absolute = path.absolute()
+    above = base.absolute()
     shown = absolute.relative_to(above) if absolute.is_relative_to(above) else absolute
     return unicodedata.normalize("NFC", shown.as_posix())
 

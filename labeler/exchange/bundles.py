@@ -125,7 +125,8 @@ def plan_of(source: Path) -> ImportPlan:
     taken = {}
     refusals = {}
     left = []
-    held, named = held_by(source), role_of(source.name)
+    held = held_by(source)
+    named = role_of(source.name)
     rows = None if named or held.contents else _first_rows(source)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
@@ -266,8 +267,8 @@ def opened(source: Path) -> Iterator[Path]:
 
 
 def _of_folder(folder: Path) -> ImportPlan:
-    taken = list[PlannedPart]()
-    left = list[str]()
+    taken = []
+    left = []
     refused = list[str]()
     for path in sorted(folder.rglob("[!.]*")):
         name = path.relative_to(folder).as_posix()
@@ -324,7 +325,8 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
             return PlannedPart(role, str(path), "queries", len(read_query_list(path)))
         if role != DOCUMENTS:
             return _rated(path, role)
-        rows, count = rows_of_any(path, "id and text"), 0
+        rows = rows_of_any(path, "id and text")
+        count = 0
         for count, (_, row) in enumerate(rows.rows, start=1):
             if count == 1:
                 check_has_text(path, row)
@@ -336,7 +338,9 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
 
 def _rated(path: Path, role: str) -> PlannedPart:
     """What a file holds of grades or rankings, how many there are, and what it asks."""
-    is_graded, count, asks = role == GRADES, 0, ""
+    is_graded = role == GRADES
+    count = 0
+    asks = ""
     rated = judged_in(path) if is_graded else scored_in(path)
     if rated is None:
         read = trec.read_qrels if is_graded else trec.read_run

@@ -112,9 +112,10 @@ def parts_of(
 ) -> dict[str, RowPart]:
     """Those of the parts of a row that the columns hold."""
     shown = in_words(names[:_SHOWN])
-    held = dict[str, RowPart]()
+    held = {}
     for what, alike in parts.items():
-        own, setting = fields.get(what, ""), f"{what}_field"
+        own = fields.get(what, "")
+        setting = f"{what}_field"
         if own and not has_field(names, own):
             raise BadInput(f"{path}: no column {own!r:.60} among {shown}", parameter=setting)
         part = RowPart(own, what) if own else part_of(names, alike, what, setting)

@@ -48,7 +48,8 @@ class QueryIds:
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts, self.exact = texts, _inverted(texts)
+        self.texts = texts
+        self.exact = _inverted(texts)
         self.alike = _inverted({id_: normalised(text) for id_, text in texts.items()})
         self.unclear: dict[str, Sequence[str]] = {}
 
@@ -289,9 +290,10 @@ def write_pairs(  # noqa: PLR0913, PLR0917  a file, what it means, and what beco
             ending = end_of(where, rating.value)
             if query is not None and ending is not None:
                 out.write("\n" * max(rating.line - at, 0) + f"{query} Q0 {document} {ending}\n")
-                written = written + 1
+                written += 1
                 at = max(rating.line, at) + 1
-    nothing, problems = end(), ids.problems() if ids else []
+    nothing = end()
+    problems = ids.problems() if ids else []
     if not written:
         raise BadInput(f"{path}: {'; '.join(problems) or nothing}")
     return problems

@@ -72,7 +72,7 @@ def topics(path: Path, text: str) -> Iterator[NumberedRow]:
     """The topics of a file, as rows with `_id`, `text`, `description` and `narrative`."""
     line, at = 1, 0
     for topic in _TOPIC.finditer(text):
-        line = line + text.count("\n", at, topic.start())
+        line += text.count("\n", at, topic.start())
         at = topic.start()
         number, (own, *parts) = _NUMBER.search(topic[1]), _FIELD_TAG.split(topic[2])
         fields = {"num": number[1] if number else "", "text": own}

@@ -64,7 +64,8 @@ def related(archive: Archive, name: str) -> dict[str, str]:
 
 def parts_in_order(archive: Archive, main: str, tag: str) -> Iterator[tuple[str, str]]:
     """The names and the parts of sheets or slides, each once."""
-    parts, taken = related(archive, main), set[str]()
+    parts = related(archive, main)
+    taken = set()
     for entry in archive.tree(main).iterfind(f".//{{*}}{tag}"):
         part = parts.get(entry.get(_RELATION, ""), "")
         if part in archive.names and part not in taken and "chartsheets/" not in part:

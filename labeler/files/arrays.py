@@ -50,9 +50,10 @@ class ArraysWriter:
         start = self._size
         rows = 0
         kind = "|u1"
-        width = list[int]()
+        width = []
         for piece in pieces:
-            kind, width = piece.dtype.str, [*piece.shape[1:]]
+            kind = piece.dtype.str
+            width = [*piece.shape[1:]]
             rows += len(piece)
             self._put(np.ascontiguousarray(piece).data.cast("B") if piece.size else b"")
         self._table[name] = kind, [rows, *width], start
@@ -189,5 +190,5 @@ def _checksum(file: IO[bytes], size: int) -> int:
     checksum, left = 0, size
     for chunk in iter(partial(file.read, _READ_AT_ONCE), b""):
         checksum = zlib.crc32(chunk[:left], checksum)
-        left = left - min(left, len(chunk))
+        left -= min(left, len(chunk))
     return checksum

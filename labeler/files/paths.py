@@ -115,7 +115,8 @@ def network_file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) ->
         for line in mounts.read_text(encoding="utf-8").splitlines():
             _, point, kind, *_ = line.split(" ")
             if true_path(path).is_relative_to(point.replace("\\040", " ")) and len(point) > deepest:
-                deepest, deepest_kind = len(point), kind
+                deepest = len(point)
+                deepest_kind = kind
         return deepest_kind if deepest_kind in _KINDS else None
     return None
 

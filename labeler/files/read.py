@@ -71,7 +71,8 @@ def utf_16_of(head: bytes) -> str:
         return ""
     if head.startswith(_MARKS_OF_UTF_16):
         return "utf-16"
-    even, odd = head[:_TOLD_BY:2], head[1:_TOLD_BY:2]
+    even = head[:_TOLD_BY:2]
+    odd = head[1:_TOLD_BY:2]
     if len(odd) < 2:
         return ""
     for zeros, letters, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):

@@ -168,7 +168,8 @@ expand_until = sync(aexpand_until)
 
 def _ended(judged: JudgeResult, growth: _Growth) -> str:
     """Why there is no further round; empty where there is one."""
-    last, how = growth.rounds()[-1], growth.expansion
+    last = growth.rounds()[-1]
+    how = growth.expansion
     if judged.stopped:
         return "stopped at the budget; the same command with a larger one goes on"
     if not last.relevant_in_pool:

@@ -126,14 +126,15 @@ def reuse(
     def scores(left: PairColumns[int]) -> dict[str, _Scored]:
         """Means over all queries of the qrels, where one without grades counts 0."""
         names = (str(parsed), f"Judged@{DEPTH}")
-        means = dict[str, _Scored]()
+        means = {}
         for run_name, run in runs.items():
             rows = evaluate(left, run, names).per_query().values()
             values = ([row[name] for row in rows if row[name] == row[name]] for name in names)
             means[run_name] = _Scored(*(sum(each) / len(grades) for each in values))
         return means
 
-    full, rows = scores(grades), list[RunLeftOut]()
+    full = scores(grades)
+    rows = []
     for name in runs:
         alone = finders.pool.pairs.keep(finders.brought_alone({name}))
         is_gone = Pairs.in_columns(grades).within(alone)

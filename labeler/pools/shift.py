@@ -136,7 +136,7 @@ def shift(
         shifts.append(RunShift(run, float(first.mean()), *through, float(third.mean())))
         for query, both in product(queries, (between, later)):
             top = ranking(both.get(query, {}))[:10]
-            tops = tops + len(top)
+            tops += len(top)
             judged = judged + len(new[query].keys() & top)
     holes = 1 - judged / tops if tops else 0.0
     parsed = str(parse_all([measure])[0])

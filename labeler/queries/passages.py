@@ -120,7 +120,8 @@ def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:
     turn by the rarest of them. Within a turn the seed decides, so that no value always comes with
     the same kind of query.
     """
-    counts, turns = Counter[str](), dict[str, int]()
+    counts = Counter[str]()
+    turns = {}
     for document in order:
         values = values_of(document, key)
         turns[document.id] = min(counts[value] for value in values)

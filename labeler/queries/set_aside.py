@@ -142,7 +142,8 @@ def _is_licence(passage: _Passage) -> bool:
 
 
 def _is_code(passage: _Passage) -> bool:
-    code, prose = _count(passage.code), _count(passage.prose)
+    code = _count(passage.code)
+    prose = _count(passage.prose)
     return code > 0 and code >= _CODE_SHARE * (code + prose)
 
 

@@ -136,7 +136,8 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     typed = _Typed()
     for row in read_log(path, options.fields):
         typed.add(row)
-    counts, left_out = dict[str, int](), Counter[str]()
+    counts = {}
+    left_out = Counter[str]()
     for key, by_form in typed.forms.items():
         total = typed.searches(key)
         reason = no_query(max(by_form, key=lambda form: len(personal(form))))

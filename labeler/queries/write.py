@@ -95,7 +95,8 @@ async def generate_queries(
     result = Generated(list(writer.already))
     earlier = [_term_set(text) for text in (*writer.real, *(q.text for q in writer.already))]
     now = _Progress(writer, Turns.of(passages, writer), result, earlier)
-    most, asked = most_passages(total - len(writer.already)), 0
+    most = most_passages(total - len(writer.already))
+    asked = 0
     limit = asyncio.Semaphore(concurrency)
     while len(result.queries) < total and not result.is_fruitless:
         ahead = now.turns.next(min(total - len(result.queries), max(1, concurrency)))

@@ -338,7 +338,8 @@ class Turns:
     def of(cls, documents: Sequence[Document], writer: Writer) -> Turns:
         """The turns of passages in their order, less those that gave the writer a query already."""
         counts = Counter(str(query.metadata.get("kind", "")) for query in writer.already)
-        result, used = cls(writer, counts), writer.used
+        result = cls(writer, counts)
+        used = writer.used
         for document, kind in zip(documents, turns(writer.shares), strict=False):
             if document.id not in used:
                 result.waiting[kind].append(document)

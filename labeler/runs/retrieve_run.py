@@ -124,7 +124,8 @@ def retrieve_run(
     opened = open_collection(collection)
     how = options or RetrieveOptions()
     watch = control
-    watch, engine = watch or Control(), as_engine(engine)
+    watch = watch or Control()
+    engine = as_engine(engine)
     check_run_name(name)
     if not how.force:
         check_made(opened, [opened.run(name)])
@@ -313,7 +314,7 @@ class DocumentIds:
         `Misuse` where no document has the field.
         """
         by_id: dict[str, str] = {}
-        ambiguous = set[str]()
+        ambiguous = set()
         fields = set[str]()
         first = list[str]()
         for document in documents:

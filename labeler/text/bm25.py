@@ -206,7 +206,8 @@ class Bm25:
         """The statistics of the parts, of all terms of the queries."""
         terms = settings.makes_terms.terms
         asked = [*dict.fromkeys(term for query in queries for term in terms(query))]
-        numbers, frequency = [], np.zeros(len(asked), np.int64)
+        numbers = []
+        frequency = np.zeros(len(asked), np.int64)
         count = length = 0
         for part in parts:
             numbers.append(part.numbers(asked))
@@ -224,7 +225,8 @@ class PartScorer:
     """Scores the texts of a part, query by query; what a term adds is computed once."""
 
     def __init__(self, index: Bm25, part: int) -> None:
-        self._index, self._part = index, index.parts[part]
+        self._index = index
+        self._part = index.parts[part]
         lengths = self._part.lengths.astype(float)
         self._terms = index.settings.makes_terms.terms
         b = index.settings.b

@@ -109,7 +109,8 @@ class _Reader:
 
     def add_paragraph(self, line: str, number: int) -> None:
         """Add a paragraph or an item with the lines that it goes on in; indented ones are code."""
-        begin, item = self.at, _ITEM.fullmatch(line)
+        begin = self.at
+        item = _ITEM.fullmatch(line)
         marks = (_FENCE, _ITEM, _ATTRIBUTE, _BLOCK, _MACRO, _HEADING)
         while self.at < len(self.lines) and not any(
             mark.fullmatch(line_at(self.lines, self.at)) for mark in marks

@@ -152,7 +152,8 @@ def add_html(text: str, outline: Outline, *, is_text: bool = False) -> str:
     with needing(missing_extra("html", "HTML and EPUB need")):
         from selectolax.lexbor import LexborHTMLParser
     tree = LexborHTMLParser(bounded_markup(text))
-    root, head = main_of(tree), tree.css_first("title")
+    root = main_of(tree)
+    head = tree.css_first("title")
     outline.people += map(_text_in, tree.css(_PEOPLE))
     title = _text_in(head) if head is not None else ""
     outline.metadata |= _metadata(tree)
@@ -209,7 +210,9 @@ _MARKUP = re.compile(
 )
 _EACH = re.compile(_ATTRIBUTE)
 _READ = frozenset(("class", "id", "role", "style", "hidden", "aria-hidden", "itemprop"))
-_LONGEST_TAG, _MOST_ATTRIBUTES, _MOST_OPEN = 1000, 64, 256
+_LONGEST_TAG = 1000
+_MOST_ATTRIBUTES = 64
+_MOST_OPEN = 256
 _RAW_TAGS = "title script style iframe noembed noframes noscript textarea"
 _RAW = frozenset(_RAW_TAGS.split())
 _FONTS = ("b", "big", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "u")
@@ -232,10 +235,13 @@ def bounded_markup(text: str) -> str:
     What would stand deeper stands beside. An element counts as open for as long as a parser may
     hold it open.
     """
-    parts, at, is_open = list[str](), 0, list[str]()
+    parts = []
+    at = 0
+    is_open = list[str]()
     while mark := _MARKUP.search(text, at):
         parts.append(text[at : mark.start()])
-        at, name = mark.end(), (mark[2] or "").lower()
+        at = mark.end()
+        name = (mark[2] or "").lower()
         if name in _RAW and not mark[1]:
             end = re.compile(rf"(?i)</{name}(?=[\t\n\f\r />])").search(text, at)
             stop = end.start() if end else len(text)
@@ -252,7 +258,8 @@ def bounded_markup(text: str) -> str:
 
 def _bounded_tag(mark: re.Match[str], name: str, is_open: list[str]) -> str:
     """A tag as it is handed on; `is_open` are the elements around it, the inner ones last."""
-    whole, shown = mark[0], _INSTEAD.get(name, name)
+    whole = mark[0]
+    shown = _INSTEAD.get(name, name)
     if mark[1]:
         if shown in is_open and _is_closed(shown, is_open):
             del is_open[len(is_open) - 1 - is_open[::-1].index(shown) :]

@@ -43,7 +43,9 @@ class _Inliner:
 
     def lines(self, text: str, folder: Path, depth: int) -> Iterator[str]:
         """The lines of a text with those of the files that it includes."""
-        lines, fence, position = text.split("\n"), "", 0
+        lines = text.split("\n")
+        fence = ""
+        position = 0
         while position < len(lines):
             line = lines[position]
             end = position + 1
@@ -111,7 +113,8 @@ def _end_of_directive(lines: list[str], start: int) -> int:
     if mark:
         closed = (n for n in range(start + 1, len(lines)) if lines[n].strip() == mark[1])
         return next(closed, start) + 1
-    end, margin = start + 1, indentation(lines[start])
+    end = start + 1
+    margin = indentation(lines[start])
     while end < len(lines) and lines[end].strip() and indentation(lines[end]) > margin:
         end += 1
     return end

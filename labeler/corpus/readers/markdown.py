@@ -187,7 +187,9 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
     lines = text.split("\n")
     ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
     last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
-    values, entries, name = JsonObject(), list[Any](), ""
+    values = JsonObject()
+    entries = list[Any]()
+    name = ""
     more = defaultdict[str, list[str]](list)  # lines that a value goes on in
     if last and lines[0].startswith("+++"):
         with suppress(tomllib.TOMLDecodeError):
@@ -241,7 +243,8 @@ def read_markdown(text: str, *, mdx: bool = False) -> TitledBlocks:
 
     whole = _LINE_ENDS.sub("\n", text).replace("\0", "\ufffd")
     values, first = front_matter(whole)
-    lines, md = whole.split("\n")[first - 1 :], parser(mdx)
+    lines = whole.split("\n")[first - 1 :]
+    md = parser(mdx)
     body = "\n".join(lines)
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     env = {"last_closing": closing, "unclosed": {}}

@@ -234,7 +234,7 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     around = state.parentType, state.lineMax, state.blkIndent
     state.parentType = "region"
     state.lineMax = after
-    state.blkIndent = state.blkIndent + 4
+    state.blkIndent += 4
     state.md.block.tokenize(state, start + 1, after)
     state.parentType, state.lineMax, state.blkIndent = around
     state.push("region_close", "div", -1)

@@ -49,7 +49,9 @@ def read_pdf(path: Path, raw: bytes) -> Extracted:
         reader = _opened(path, raw)
         if len(reader.pages) > _MOST_PAGES:
             raise TooLarge(f"{path}: more than {_MOST_PAGES:,} pages; divide it")
-        pages, scans, size = list[list[_Line]](), 0, 0
+        pages = []
+        scans = 0
+        size = 0
         for page in reader.pages:
             lines = _lines(page)
             characters = sum(len(cell.text) for line in lines for cell in line)
@@ -307,7 +309,9 @@ def _inside(
 
 def _blocks(pages: _Pages, level_of: _Levels) -> tuple[list[Block], str]:
     """The headings, paragraphs and rows of all pages, and the text that they make."""
-    outline, parts, line = Outline(), list[str](), 1
+    outline = Outline()
+    parts = []
+    line = 1
     for page in pages:
         for part in _parts(page, level_of):
             text = part.text

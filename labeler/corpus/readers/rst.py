@@ -250,7 +250,8 @@ class _Reader:
 
     def take_rows(self, start: int) -> int:
         """A table, a line block or a doctest session."""
-        line, end = line_at(self.lines, start), start
+        line = line_at(self.lines, start)
+        end = start
         if _GRID_RULE.fullmatch(line) or _SIMPLE_RULE.fullmatch(line):
             return self.take_table(start)
         if line.startswith(">>> "):
@@ -335,7 +336,8 @@ class _Reader:
     def take_paragraph(self, start: int) -> int:
         """A paragraph with the literal block that `::` announces, or a term with its definition."""
         number, line = self.lines[start]
-        margin, end = indentation(line), start + 1
+        margin = indentation(line)
+        end = start + 1
         while line_at(self.lines, end) and indentation(self.lines[end][1]) == margin:
             end += 1
         text = " ".join(line.strip() for _, line in self.lines[start:end])

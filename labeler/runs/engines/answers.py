@@ -18,7 +18,8 @@ from labeler.files.boundary import problem_of
 from labeler.messages import squeezed
 from labeler.options import Option
 
-SYSTEM, ANSWER = "Your search system", "What it answers"
+SYSTEM = "Your search system"
+ANSWER = "What it answers"
 """The headings of how a system is asked, and of how its answers are read."""
 
 HITS = Option(

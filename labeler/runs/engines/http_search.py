@@ -189,7 +189,8 @@ class HttpEngine:
     @property
     def address(self) -> str:
         """The address with the preset's parameters, where it does not say how it is asked."""
-        more, own = self.kind.parameters, self.url_template
+        more = self.kind.parameters
+        own = self.url_template
         if not more or self.body or "{query}" in own:
             return own
         return f"{own}{'&' if '?' in own else '?'}{more}"
@@ -242,7 +243,8 @@ class HttpEngine:
         to = named(f"{parts.scheme}://{parts.netloc}/")
         wire = Wire(to, where, seconds, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
-        content, address = self.content, self.address
+        content = self.content
+        address = self.address
 
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
@@ -266,7 +268,8 @@ class HttpEngine:
             await wire.close()
 
     def _hits(self, body: bytes, where: str) -> list[Hit]:
-        answer, kind = parsed(body, where), self.kind
+        answer = parsed(body, where)
+        kind = self.kind
         if self.preset and (problem := incompleteness(answer)):
             raise Retryable(f"{where}: {problem}")
         if kind.total and value_at(answer, kind.total) == 0:

@@ -75,7 +75,8 @@ class PythonEngine:
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks it, as long as the block runs."""
-        asking, where = self._asking(), self.shown()
+        asking = self._asking()
+        where = self.shown()
         takes_depth = _takes_two(asking)
         thread = ThreadPoolExecutor(1, "labeler-retriever")
 
