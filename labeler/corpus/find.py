@@ -110,7 +110,7 @@ def rules_in(folder: Path) -> IgnoreRules | None:
         return None
     raw = read_bytes(path, _MOST)
     text = decoded(path, raw) if raw.strip() else ""
-    return IgnoreRules(str(folder), [*filter(None, map(rule_of, text.split("\n")))])
+    return IgnoreRules(str(folder), list(filter(None, map(rule_of, text.split("\n")))))
 
 
 def rules_above(folder: Path) -> list[IgnoreRules]:
@@ -203,7 +203,9 @@ def find_files(
     bases = {start.base for start in starts}
     # one alone stays as it was named
     base = (
-        bases.pop() if len(bases) == 1 else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
+        bases.pop()
+        if len(bases) == 1
+        else Path(os.path.commonpath(list(map(os.path.abspath, bases))))
     )
     result = InputFiles(base)
     real_roots = (os.path.realpath(start.root) for start in starts)

@@ -155,7 +155,7 @@ def plan_of(source: Path) -> ImportPlan:
     if not held.contents and {DOCUMENTS, QUERIES} <= taken.keys():
         del taken[DOCUMENTS]
         left.append(_of_another_name(source, QUERIES, DOCUMENTS))
-    is_unread = GRADES in refusals and [*taken] == [QUERIES]
+    is_unread = GRADES in refusals and list(taken) == [QUERIES]
     are_pairs = is_unread and rows is not None and _names_documents(rows)
     alone = f"to take its queries alone, name it queries{''.join(source.suffixes)}"
     refused = (f"{source}: {refusals[GRADES]}; {alone}",) if are_pairs else ()
@@ -186,7 +186,7 @@ def _first_rows(path: Path) -> Rows | None:
     """The first rows of a file; None where it has none, but lines or topics."""
     try:
         rows = rows_of_any(path, "id and text")
-        return replace(rows, rows=[*islice(rows.rows, _LOOKED_AT)])
+        return replace(rows, rows=list(islice(rows.rows, _LOOKED_AT)))
     except BadInput:
         return None
 

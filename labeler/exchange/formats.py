@@ -167,7 +167,7 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         if rows is None:
             return Held(path, shape, head)
         source = iter(rows.rows)
-        first = [*islice(source, 1)]
+        first = list(islice(source, 1))
         every = chain(first, source)
         is_plain = is_plain or not first
         if not is_plain and recognised([unpacked(first[0][1])]) is not None:
@@ -390,10 +390,10 @@ def _listed(value: Any) -> list[Any] | None:
     if len(value) > 1 and all(isinstance(text, str) for text in value.values()):
         texts = [{"_id": id_, "text": text} for id_, text in value.items()]
         return texts if are_ids(value) else None
-    lists = [*filter(None, map(objects, value.values()))]
+    lists = list(filter(None, map(objects, value.values())))
     if len(lists) == 1:
         return lists[0]
-    return _keyed(value) if objects([*value.values()]) else None
+    return _keyed(value) if objects(list(value.values())) else None
 
 
 def _keyed(value: Mapping[str, RowValues]) -> list[Any] | None:

@@ -34,7 +34,7 @@ def _held(value: Any) -> list[JsonObject]:
     hits = value_at(value, "hits.hits")
     source = value_at(value, "_source")
     if isinstance(hits, list):
-        return [*chain.from_iterable(map(_held, hits))]
+        return list(chain.from_iterable(map(_held, hits)))
     held = source if isinstance(source, dict) else value
     return [held] if isinstance(held, dict) else []
 

@@ -84,8 +84,8 @@ def _lists(
 ) -> Contents:
     """Queries, each with the documents that answer it, of grade 1, and with those retrieved."""
     keys = [next(iter(query.values())) for query in asked]
-    answers = [*relevant]
-    lists = [*retrieved]
+    answers = list(relevant)
+    lists = list(retrieved)
     by_text = not any("_id" in query for query in asked)
     pairs = dict.fromkeys(
         (query, hit.id, 1) for query, hits in zip(keys, answers, strict=True) for hit in hits
@@ -124,7 +124,7 @@ def tests_of_rag(value: Any) -> Contents | None:
 def _is_of(row: RowValues, shape: RowShape) -> bool:
     """Whether a row has the query of a shape, and something that belongs to it."""
     lists = (shape.relevant, shape.retrieved, *shape.answers)
-    return shape.query in row and has_column(row, [*map(key_of, lists)])
+    return shape.query in row and has_column(row, list(map(key_of, lists)))
 
 
 def _reference(row: RowValues) -> JsonObject:
@@ -138,7 +138,7 @@ def _contexts(row: RowValues, name: str) -> list[HitDocument]:
     cell = row.get(column_of(row, (key_of(name),)) or "")
     ids = row.get(f"{name.removesuffix('s')}_ids")
     texts = (
-        [*filter(None, map(str.strip, _JOINED.split(cell)))]
+        list(filter(None, map(str.strip, _JOINED.split(cell))))
         if isinstance(cell, str)
         else texts_in(cell)
     )

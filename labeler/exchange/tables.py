@@ -108,7 +108,7 @@ def names_a_pair(cells: Iterable[str]) -> bool:
 def refuse_trec(path: Path, head: bytes, expected: str) -> None:
     """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
     rows = [line.split() for line in first_lines(head)]
-    columns = [*zip(*rows, strict=True)] if len(set(map(len, rows))) == 1 else []
+    columns = list(zip(*rows, strict=True)) if len(set(map(len, rows))) == 1 else []
     of_numbers = {n for n, cells in enumerate(columns) if all(map(NUMBER.fullmatch, cells))}
     is_table = len(columns) > 3 and len(of_numbers) > 1  # one may be a text
     is_table = len(rows) > 1 and (is_table or 1 < len(columns) == len(of_numbers))
@@ -279,7 +279,7 @@ def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[NumberedRow]:
 
 
 def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
-    first = [*islice(rows, 1)]
+    first = list(islice(rows, 1))
     return Rows(path, form, tuple(first[0][1]) if first else (), chain(first, rows))
 
 
@@ -371,9 +371,9 @@ def _of_solr(element: Element) -> Any:
     text = element.text or ""
     match element.tag:
         case "arr":
-            return [*map(_of_solr, element)]
+            return list(map(_of_solr, element))
         case "result":
-            return {"docs": [*map(_of_solr, element)]}
+            return {"docs": list(map(_of_solr, element))}
         case "response" | "lst" | "doc":
             return {inner.get("name", ""): _of_solr(inner) for inner in element}
         case "int" | "long" | "float" | "double":

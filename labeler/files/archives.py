@@ -87,11 +87,9 @@ def opened(path: Path, raw: bytes) -> Iterator[Archive]:
         parts = archive.infolist()
         if len(parts) > _MOST_PARTS:
             raise TooLarge(f"{path}: more than {_MOST_PARTS:,} parts")
-        texts = (part for part in parts if part.filename.endswith((".xml", ".rels")))
-        largest = max((part.file_size for part in texts), default=0)
         total = sum(part.file_size for part in parts)
         bound = in_megabytes(LARGEST_FILE)
-        if largest > LARGEST_FILE or total > _TIMES * LARGEST_FILE:
+        if total > _TIMES * LARGEST_FILE:
             raise TooLarge(f"{path}: unpacks to more than the {bound} of a document")
         if any(part.flag_bits & 1 for part in parts):
             raise BadInput(f"{path}: encrypted; save it without a password first")

@@ -53,7 +53,7 @@ class ArraysWriter:
         width = []
         for piece in pieces:
             kind = piece.dtype.str
-            width = [*piece.shape[1:]]
+            width = list(piece.shape[1:])
             rows += len(piece)
             self._put(np.ascontiguousarray(piece).data.cast("B") if piece.size else b"")
         self._table[name] = kind, [rows, *width], start
@@ -62,7 +62,7 @@ class ArraysWriter:
         """Write texts, to be read as a `StoredTexts`."""
         encoded = [text.encode() for text in texts]
         self.add(name, [np.frombuffer(b"".join(encoded), np.uint8)])
-        self.add(f"{name} end", [np.cumsum([*map(len, encoded)], dtype=np.int64)])
+        self.add(f"{name} end", [np.cumsum(list(map(len, encoded)), dtype=np.int64)])
 
     def close(self) -> None:
         """Write the table of contents."""

@@ -300,15 +300,11 @@ class DocumentsByRow(Documents):
             raise KeyError(doc_id)
         return self.document(row)
 
-    def in_order(self) -> Iterator[Document]:
-        """The documents in the order in which they came, each read once."""
-        return map(self.document, range(len(self)))
-
     def __iter__(self) -> Iterator[str]:
-        return (document.id for document in self.in_order())
+        return (document.id for document in self.values())
 
     def values(self) -> ValuesView[Document]:
-        """What `in_order` goes through."""
+        """The documents in the order in which they came, each read once."""
         return _InOrder(self)
 
 
@@ -317,4 +313,4 @@ class _InOrder(ValuesView[Document]):
 
     def __iter__(self) -> Iterator[Document]:
         by_row: DocumentsByRow = cast("Any", self)._mapping
-        return by_row.in_order()
+        return map(by_row.document, range(len(by_row)))

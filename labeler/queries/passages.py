@@ -110,7 +110,7 @@ def values_of(document: Document, key: str) -> list[str]:
     """
     value = value_at(document.metadata, key)
     values = value if isinstance(value, list) else [value]
-    return [*dict.fromkeys(str(each) for each in values if each not in (None, ""))] or [WITHOUT]
+    return list(dict.fromkeys(str(each) for each in values if each not in (None, ""))) or [WITHOUT]
 
 
 def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:
@@ -208,4 +208,4 @@ def list_passages(
     """
     among = considered(distinct_documents(open_collection(collection).corpus), seed)
     documents = {document.id: document for document in among}
-    return PassageList(documents, choose_passages([*documents.values()], seed, rules))
+    return PassageList(documents, choose_passages(list(documents.values()), seed, rules))

@@ -162,14 +162,14 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     )
 
 
-@dataclass(slots=True)
 class _Typed:
     """What was typed: the forms of each query, and how often it was searched for."""
 
-    forms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    _alone: Counter[str] = field(default_factory=Counter)
-    _by_document: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    _sessions: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    def __init__(self) -> None:
+        self.forms = defaultdict[str, Counter[str]](Counter)
+        self._alone = Counter[str]()
+        self._by_document = defaultdict[str, Counter[str]](Counter)
+        self._sessions = defaultdict[str, set[int]](set)
 
     def add(self, row: LogRow) -> None:
         """Count a row."""

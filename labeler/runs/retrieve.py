@@ -25,7 +25,7 @@ FUSED = ("bm25", "dense")
 def texts_to_encode(collection: Collection) -> EncoderTexts:
     """What is searched in a collection, and what for."""
     queries = query_texts(collection.queries)
-    return EncoderTexts(CorpusTexts(collection.corpus), [*queries.values()])
+    return EncoderTexts(CorpusTexts(collection.corpus), list(queries.values()))
 
 
 def plan_encoder(collection: AnyCollection, encoding: Encoding) -> EncodingPlan | None:

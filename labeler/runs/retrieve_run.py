@@ -404,7 +404,7 @@ def run_of(
             else:
                 own[doc_id] = hit.score
     ranked.empty = [query_id for query_id, own in scores.items() if not own]
-    ranked.by_rank = not all(falls([*own.values()]) for own in scores.values())
+    ranked.by_rank = not all(falls(list(own.values())) for own in scores.values())
     for query_id, own in scores.items():
         ranked.run[query_id] = {
             doc_id: 1 / rank if ranked.by_rank else float(score or 0)

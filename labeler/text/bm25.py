@@ -205,7 +205,7 @@ class Bm25:
     ) -> Bm25:
         """The statistics of the parts, of all terms of the queries."""
         terms = settings.makes_terms.terms
-        asked = [*dict.fromkeys(term for query in queries for term in terms(query))]
+        asked = list(dict.fromkeys(term for query in queries for term in terms(query)))
         numbers = []
         frequency = np.zeros(len(asked), np.int64)
         count = length = 0

@@ -109,7 +109,7 @@ class Analyzer(NamedTuple):
 
     def terms(self, text: str) -> list[str]:
         """The index terms of a text, in order."""
-        return [*map(self.term_of, self.words(text))]
+        return list(map(self.term_of, self.words(text)))
 
 
 def words_to_stem(text: str) -> list[str]:

@@ -387,7 +387,7 @@ def _is_inline(node: LexborNode) -> bool:
     if node.tag in _BLOCKS or str(node.tag).startswith(("-", "_")):
         return node.tag == "-text"
     # a block within a few levels of an inline element makes it one
-    children = [*node.iter(include_text=False)]
+    children = list(node.iter(include_text=False))
     below = (inner for child in children for inner in child.iter(include_text=False))
     return not any(inner.tag in _BLOCKS for inner in (*children, *below))
 

@@ -62,7 +62,7 @@ _SHAPES = ("sp", "graphicFrame")
 
 def _add_slide(outline: Outline, slide: Element) -> None:
     """Add what a slide shows: its title as a heading, then the rest in its order."""
-    shapes = [*_topmost(slide, _SHAPES)]
+    shapes = list(_topmost(slide, _SHAPES))
     marks = (shape.find(".//ph") for shape in shapes)
     kinds = ["" if mark is None else mark.get("type", "") for mark in marks]
     rest = _Document(outline=outline)
@@ -119,7 +119,7 @@ def _tree(archive: Archive, name: str) -> Element:
 
 def _walk(element: Element, last: Container[str]) -> Iterator[Element]:
     """What a reader sees below an element; nothing below those that are the `last`."""
-    stack = [*reversed(element)]
+    stack = list(reversed(element))
     while stack:
         inner = stack.pop()
         if inner.tag not in _UNSHOWN:
@@ -178,7 +178,7 @@ class _Document:
             else:
                 self.close_code()
                 rows = _topmost(inner, ("tr",))
-                self.outline.rows([*map(_words_of_all, _topmost(row, ("tc",)))] for row in rows)
+                self.outline.rows(list(map(_words_of_all, _topmost(row, ("tc",)))) for row in rows)
 
     def add_paragraph(self, paragraph: Element) -> None:
         """Add a heading, an item, a line of code or a paragraph, and what belongs to it."""

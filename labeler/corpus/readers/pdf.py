@@ -148,7 +148,7 @@ def _lines(page: PageObject) -> list[_Line]:
             rows[-1] += [line[0]._replace(text=f"\n{line[0].text}"), *line[1:]]
         else:
             rows.append(line)
-    return _in_columns([*map(_cells, filter(None, rows))])
+    return _in_columns(list(map(_cells, filter(None, rows))))
 
 
 def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
@@ -185,7 +185,7 @@ def _in_columns(lines: Sequence[_Line]) -> list[_Line]:
     """The lines with those of columns that stand side by side one column after the other."""
     ordered: list[_Line] = []
     for several, group in groupby(lines, key=lambda line: len(line) > 1):
-        rows = [*group]
+        rows = list(group)
         lengths = [len(cell.text) for row in rows for cell in row]
         if several and sum(lengths) > _LONG_CELL * len(lengths):
             starts = sorted(cell.x for cell in max(rows, key=len))
@@ -277,7 +277,7 @@ def _without_repeated(pages: _Pages) -> list[list[_Line]]:
     )
     most = max(_REPEATED_PAGES - 1, len(pages) / 2)
     often = {key for key, count in edges.items() if count > most}
-    return [[*_inside(number, page, often)] for number, page in enumerate(pages)]
+    return [list(_inside(number, page, often)) for number, page in enumerate(pages)]
 
 
 def _edge_key(number: int, cell: _Cell) -> Sequence[object]:
@@ -316,7 +316,7 @@ def _blocks(pages: _Pages, level_of: _Levels) -> tuple[list[Block], str]:
         for part in _parts(page, level_of):
             text = part.text
             if part.level == _CODE:
-                outline.code([*enumerate(text.split("\n"), line)])
+                outline.code(list(enumerate(text.split("\n"), line)))
                 text = fenced(text)
             elif part.level:
                 outline.heading(part.level, text, line)
@@ -344,7 +344,7 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
     pitch = median([each for each in distances if each > 0] or [0.0])  # how far lines lie apart
     kinds = groupby(page, lambda line: (level_of(line), len(line) > 1 and level_of(line) != _CODE))
     for (level, is_table), group in kinds:
-        lines = [*group]
+        lines = list(group)
         if level == _CODE:
             yield _Part(_code_of(lines), level)
             continue
