@@ -201,12 +201,9 @@ def find_files(
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
     bases = {start.base for start in starts}
-    # one alone stays as it was named
-    base = (
-        bases.pop()
-        if len(bases) == 1
-        else Path(os.path.commonpath(list(map(os.path.abspath, bases))))
-    )
+    base = next(iter(bases))  # one alone stays as it was named
+    if len(bases) > 1:
+        base = Path(os.path.commonpath(list(map(os.path.abspath, bases))))
     result = InputFiles(base)
     real_roots = (os.path.realpath(start.root) for start in starts)
     roots = () if follow_links else tuple(f"{r.rstrip(os.sep)}{os.sep}" for r in real_roots)

@@ -26,7 +26,16 @@ from labeler.corpus.readers.tables import ROWS, documents_of_file
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, SGML, head_of, shape_of
+from labeler.exchange.shapes import (
+    HEAD,
+    JSON,
+    JSON_LINES,
+    PARQUET,
+    SGML,
+    ending_of,
+    head_of,
+    shape_of,
+)
 from labeler.exchange.tables import refuse_trec
 from labeler.files.archives import LARGEST_FILE
 from labeler.files.boundary import reading
@@ -80,10 +89,8 @@ def kinds_read() -> Sequence[str]:
 
 def kind_of(path: Path) -> str:
     """The ending that says what a file is, in lower case; "" where it says nothing."""
-    name = path.name.casefold()
-    ending = Path(name).suffix
-    inner = Path(name.removesuffix(".gz")).suffix
-    return inner if ending == ".gz" and inner in (*_TABLES, *ROWS) else ending
+    inner = ending_of(path)
+    return inner if inner in (*_TABLES, *ROWS) else path.suffix.casefold()
 
 
 def documents_in(

@@ -45,7 +45,7 @@ def ending_of(path: Path) -> str:
 
 def is_of_lines(path: Path) -> bool:
     """Whether a file is called as those of JSON Lines are."""
-    return path.name.removesuffix(".gz").endswith(LINES)
+    return ending_of(path) in LINES
 
 
 def head_of(path: Path) -> bytes:

@@ -89,9 +89,7 @@ def part_of(
 
 def column_of(columns: Iterable[str], names: Sequence[str]) -> str | None:
     """The column with the most usual of these names; the first of several."""
-    by_key: dict[str, str] = {}
-    for column in columns:
-        by_key.setdefault(key_of(column), column)
+    by_key = {key_of(column): column for column in reversed(list(columns))}
     return next((by_key[name] for name in names if name in by_key), None)
 
 

@@ -349,9 +349,7 @@ class _Reader:
 
     def inline_tokens(self, text: str) -> Sequence[Token]:
         """The tokens of a text without blocks."""
-        from labeler.corpus.readers.markdown_tokens import inline_tokens
-
-        return inline_tokens(self.parser, text, self.env)
+        return self.parser.inline.parse(text, self.parser, self.env, [])
 
     def words(self, node: SyntaxTreeNode) -> Sequence[Token]:
         """The tokens of the words in a heading, a paragraph or a term.

@@ -48,11 +48,6 @@ def block_tokens(parser: MarkdownIt, text: str, env: JsonObject) -> list[Token]:
     return state.tokens
 
 
-def inline_tokens(parser: MarkdownIt, text: str, env: JsonObject) -> list[Token]:
-    """The tokens of the words in a text without blocks."""
-    return parser.inline.parse(text, parser, env, [])
-
-
 def rest_as_it_is(state: StateInline, _silent: bool) -> bool:
     """Once there are as many tokens as a block may have, let the rest of it be one text."""
     if len(state.tokens) < MOST_IN_BLOCK:
