@@ -70,6 +70,10 @@ class Archive:
         """The XML of one part."""
         return xml_of(self.path, self.part(name, LARGEST_XML))
 
+    def optional(self, name: str) -> ElementTree.Element:
+        """The XML of a part, or an element without any where there is none of this name."""
+        return self.tree(name) if name in self.names else ElementTree.Element("none")
+
 
 @contextmanager
 def opened(path: Path, raw: bytes) -> Iterator[Archive]:

@@ -43,9 +43,7 @@ def read_pptx(path: Path, raw: bytes) -> Extracted:
 
 
 def _title(archive: Archive) -> str:
-    name = "docProps/core.xml"
-    title = archive.tree(name).findtext(".//{*}title") if name in archive.names else ""
-    return title or ""
+    return archive.optional("docProps/core.xml").findtext(".//{*}title") or ""
 
 
 def _drop_parts(archive: Archive, pattern: str, rule: str) -> None:
