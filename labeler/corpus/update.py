@@ -273,9 +273,8 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         else:  # what holds no grade is no file of qrels
             collection.qrels(name).unlink(missing_ok=True)
     _write_people(collection, carrying)
-    for path in collection.repeats.glob("*.jsonl"):
-        path.unlink()  # what was asked about documents that are others now
-    for path in collection.run_files().values():
+    # what was asked about documents that are others now
+    for path in (*collection.repeats.glob("*.jsonl"), *collection.run_files().values()):
         path.unlink()
 
 

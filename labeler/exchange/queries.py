@@ -280,20 +280,14 @@ def _items(path: Path) -> list[NumberedRow] | None:
     `BadInput` names a line that is none among them: nobody can say whether it is a query.
     """
     lines = _written(path)
-    if path.suffix.casefold() in (".yaml", ".yml"):
+    if path.suffix.casefold() in _YAML:
         lines = (each for each in lines if not _OF_YAML.fullmatch(each[1]))
     rows = [(number, line, _MARK.fullmatch(line)) for number, line in lines]
     marks = [mark for *_, mark in rows if mark]
     numbers = [int(mark[3]) for mark in marks if mark[3]]
     marked = len(marks) - len(numbers)
     has_heading = bool(rows and rows[0][2] and rows[0][2][1])
-    is_marked_up = has_heading or path.suffix.casefold() in (
-        ".md",
-        ".markdown",
-        ".rst",
-        ".yaml",
-        ".yml",
-    )
+    is_marked_up = has_heading or path.suffix.casefold() in (".md", ".markdown", ".rst", *_YAML)
     has_marks = marked > len(rows) / 2 or (marked and is_marked_up)
     if not has_marks and numbers != list(range(1, len(rows) + 1)):
         return None
@@ -314,7 +308,7 @@ def _items(path: Path) -> list[NumberedRow] | None:
 
 def _item(path: Path, number: int, text: str) -> NumberedRow:
     """A line or an item as a query; `BadInput` where marks of a format are left in it."""
-    is_yaml = path.suffix.casefold() in (".yaml", ".yml")
+    is_yaml = path.suffix.casefold() in _YAML
     text = _QUOTED.sub(r"\1", text)
     if _MARKS.fullmatch(text) or (is_yaml and _MARKS_OF_YAML.fullmatch(text)):
         raise BadInput.at(

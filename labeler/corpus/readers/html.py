@@ -29,7 +29,7 @@ script style noscript template head link meta iframe object embed svg canvas aud
 select input textarea datalist map
 """
 _UNSHOWN = frozenset(_UNSHOWN_TAGS.split())
-_AROUND = frozenset(("nav", "footer", "menu"))
+_AROUND = ("nav", "footer", "menu")
 _ROLE_NAMES = "navigation banner contentinfo search complementary menu menubar toolbar dialog"
 _ROLES = frozenset(_ROLE_NAMES.split())
 _NAMES = re.compile(

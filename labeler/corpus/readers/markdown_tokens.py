@@ -25,7 +25,7 @@ So many take 0.6 GB.
 MOST_IN_BLOCK = 100_000
 """The most tokens of the words in one block; what follows them is kept as it is written."""
 
-_CELLS = frozenset(("td_open", "td_close", "th_open", "th_close"))
+_CELLS = ("td_open", "td_close", "th_open", "th_close")
 
 
 class _Blocks(StateBlock):

@@ -78,7 +78,7 @@ def _add_slide(outline: Outline, slide: Element) -> None:
 _HEADING = re.compile(r"(?i)heading (\d)")
 _CODE = re.compile(r"(?i)code|source|preformatted|listing|verbatim")
 _LIST = re.compile(r"List (?:Bullet|Number|Paragraph)(?: (\d))?")
-_UNSHOWN = frozenset(("Fallback", "moveFrom", "del", "pPr", "rPr"))
+_UNSHOWN = ("Fallback", "moveFrom", "del", "pPr", "rPr")
 """Elements that say again what others do, that an edit took away, or that hold no words."""
 
 _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}

@@ -142,8 +142,8 @@ ANY = Preset(HitPaths(), "http://127.0.0.1:8000/search?q={query}&size={depth}")
 """A server of which nothing is known: the address and the paths say it all."""
 
 
-_BUSY = frozenset((429, 503))
-_MAY_PASS = frozenset((408, 425, 500, 502, 504)) | _BUSY
+_BUSY = (429, 503)
+_MAY_PASS = (*_BUSY, 408, 425, 500, 502, 504)
 
 
 @dataclass(frozen=True, slots=True)
