@@ -266,6 +266,7 @@ _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _COLON = re.compile(r"\s*(\d+)\s*:(?=\s*[^\W\d])")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 _QUOTED = re.compile(r"^[\"']([^\"]*)[\"']$")
+_YAML = (".yaml", ".yml")
 _OF_YAML = re.compile(r"\s*(?:---|\.\.\.|\w+:)\s*")
 """Lines around the items of a list in YAML."""
 
