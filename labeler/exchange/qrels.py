@@ -57,10 +57,10 @@ class QueryIds:
         """The ids of the queries that have this text."""
         return self.exact.get(text) or self.alike.get(normalised(text), [])
 
-    def id_of(self, text: str, *, may_be_id: bool) -> str | None:
-        """The id of the one query that has this text, or this id where that may be."""
+    def id_of(self, text: str) -> str | None:
+        """The id of the one query that has this text, or this id."""
         ids = self.ids_of(text)
-        if may_be_id and text in self.texts and ids != [text]:
+        if text in self.texts and ids != [text]:
             ids = [text, *ids]
         if len(ids) == 1:
             return ids[0]
@@ -108,7 +108,7 @@ def ids_of_pair(
     if query and isinstance(query, str) and ids is not None:
         if by_text or (query not in ids.texts and ids.ids_of(query)):
             _, document = rating._replace(query="q").pair(where)
-            return ids.id_of(query, may_be_id=True), document
+            return ids.id_of(query), document
     elif isinstance(query, str) and by_text and len(query.split()) > 1:
         raise NamedByText(path, where, query)
     return rating.pair(where)
