@@ -141,15 +141,13 @@ def _add_grades(upstream: UpstreamCollection, dataset: Any, name: str) -> None:
 
 
 def _card(name: str, dataset: Any) -> JsonObject:
-    documented = getattr(dataset, "documentation", None)
-    documentation = documented() if callable(documented) else None
-    citation = documentation.get("bibtex") if isinstance(documentation, dict) else None
+    documentation = getattr(dataset, "documentation", dict)() or {}
     return {
         "labeler": __version__,
         "name": f"{PREFIX}{name}",
         "recipe": f"{PREFIX}{name}",
         "title": name,
         "homepage": f"https://ir-datasets.com/{name.split('/', maxsplit=1)[0]}.html",
-        "citation": citation if isinstance(citation, str) else "",
+        "citation": documentation.get("bibtex") or "",
         "licence": "see the homepage",
     }

@@ -69,7 +69,8 @@ def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
         whole = (number, len(block.text))
         yield Piece(block.text, length, gap, block.line, block.code, (number, 0), whole)
         return
-    position, line = 0, block.line
+    position = 0
+    line = block.line
     for start, end in short_stretches(block.text, lengths.most):
         before = block.text[position:start] if position else gap
         line += block.text.count("\n", position, start)
@@ -248,7 +249,8 @@ def _common(paths: Sequence[Headings]) -> Headings:
 
 def _finished(draft: _Draft) -> Passage:
     """Join a draft's pieces; headings that are not above all of it become lines of the text."""
-    above, texts = draft.headings, list[str]()
+    above = draft.headings
+    texts = []
     for inner, (first, *rest) in draft.shown():
         texts += [f"\n\n{text}" for text in (*inner, first.text) if text]
         texts += [piece.gap + piece.text for piece in rest]

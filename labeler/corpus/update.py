@@ -223,7 +223,8 @@ class Carrying:
 
     def outcome(self) -> Carryover:
         """The counts of what became of passages and judgements; nothing is written."""
-        by_set, judged = {}, set[Pair]()
+        by_set = {}
+        judged = set[Pair]()
         for name in self.old.qrels_names():
             qrels = read_qrels(self.old.qrels(name))
             by_set[name] = _counted(self.match(pair.doc_id).state for pair in qrels.pairs())

@@ -123,7 +123,8 @@ class Grades:
 
     def grade(self, where: str, value: Any) -> int | None:
         """The grade of a rating; `BadInput` where it is none, `None` where it is no grade."""
-        rating, grade = rating_of(value), None
+        rating = rating_of(value)
+        grade = None
         if rating is None or (isinstance(rating, str) and len(self.odd) > _LISTED):
             raise BadInput(f"{where}: expected an integer grade, found {shown(value)}")
         if self.rule is not None:

@@ -26,7 +26,9 @@ def rows_of_sgml(path: Path) -> Rows:
 
 
 def _rows(path: Path) -> Iterator[NumberedRow]:
-    lines, first, length = list[str](), 0, 0
+    lines = list[str]()
+    first = 0
+    length = 0
     for number, line in numbered_lines(path):
         opens = line.strip().upper() == "<DOC>"
         if opens and lines:
@@ -39,7 +41,8 @@ def _rows(path: Path) -> Iterator[NumberedRow]:
             raise BadInput.at(path, first, "a document without </DOC>, or a very long one")
         if lines and line.strip().upper().endswith("</DOC>"):
             yield first, _row(path, first, "\n".join(lines))
-            lines, length = [], 0
+            lines = []
+            length = 0
     if lines:
         raise BadInput.at(path, first, "the document has no </DOC>")
 

@@ -408,7 +408,8 @@ def rows_of_parquet(path: Path) -> Rows:
 
 
 def _parquet_rows(path: Path, schema: Any) -> Iterator[NumberedRow]:
-    arrow, names = _pyarrow(), schema.names
+    arrow = _pyarrow()
+    names = schema.names
     kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
     texts = [field.name for field in schema if field.type in kinds]
     number = size = 0

@@ -70,7 +70,8 @@ _BATCH = 10_000
 
 def write_parquet(path: Path, types: Mapping[str, str], rows: Rows) -> int:
     """Write columns of these types, some thousand rows at a time; how many rows there are."""
-    count, source = 0, iter(rows)
+    count = 0
+    source = iter(rows)
     with parquet_writer(path, types) as write:
         while batch := list(islice(source, _BATCH)):
             write(list(map(list, zip(*batch, strict=True))))

@@ -187,7 +187,8 @@ def _table_of(file: IO[bytes]) -> JsonObject | None:
 
 def _checksum(file: IO[bytes], size: int) -> int:
     file.seek(0)
-    checksum, left = 0, size
+    checksum = 0
+    left = size
     for chunk in iter(partial(file.read, _READ_AT_ONCE), b""):
         checksum = zlib.crc32(chunk[:left], checksum)
         left -= min(left, len(chunk))

@@ -260,7 +260,8 @@ class RowIndex:
     def _slot(self, key: str) -> int:
         """Where the table holds a key's row, or has room for it."""
         table, first = self._table, self._first
-        value, mask = hash(key), len(table) - 1
+        value = hash(key)
+        mask = len(table) - 1
         slot = value & mask
         while number := table[slot]:
             if first[number - 1] == value and self._second[number - 1] == hash(f"{key}\0"):

@@ -274,12 +274,14 @@ def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
     A last line without a newline gets one. Raises `TooLarge` as `numbered_bytes`.
     """
     with file_problems(path), _open_for_reading(path) as source:
-        rest, held = list[bytes](), 0
+        rest = list[bytes]()
+        held = 0
         while block := source.read(size):
             end = block.rfind(b"\n") + 1
             if end:
                 yield b"".join([*rest, block[:end]])
-                rest, held = [], 0
+                rest = []
+                held = 0
             rest.append(block[end:])
             held += len(block) - end
             if held > LONGEST_LINE:

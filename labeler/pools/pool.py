@@ -356,7 +356,8 @@ def _pool(
         runs = {**built_in, **standing, **runs}
         sources = sources._replace(bm25=bm25)
     before = len(standing_pool(collection.pool))
-    pairs, reached = before, None
+    pairs = before
+    reached = None
     if runs:
         merged, depth = _add_pairs(collection, runs, options, sources, control.progress)
         pairs = len(merged)

@@ -125,7 +125,9 @@ def shift(
     if not queries:
         raise BadInput(f"{now.qrels(name)}: no query that {before.qrels(name)} has grades of")
     old, new = ({q: grades[q] for q in queries} for grades in (old_qrels, new_qrels))
-    shifts, tops, judged = [], 0, 0
+    shifts = []
+    tops = 0
+    judged = 0
     for run in runs:
         earlier = read_run(before.run(run))
         later = read_run(now.run(run))

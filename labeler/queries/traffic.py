@@ -202,7 +202,8 @@ def normalized(text: str) -> str:
 def _strata(counts: Mapping[str, int]) -> dict[str, list[str]]:
     """The queries of each stratum, the most frequent first; equals in the order of their texts."""
     ordered = sorted(counts, key=lambda key: (-counts[key], key))
-    total, so_far = sum(counts.values()), 0
+    total = sum(counts.values())
+    so_far = 0
     strata: dict[str, list[str]] = {name: [] for name in STRATA}
     for key in ordered:
         strata[STRATA[min(2, 3 * so_far // total)]].append(key)

@@ -203,7 +203,8 @@ def _keep_best(now: _Progress, candidates: Candidates) -> bool:
 
 def _repeats(text: str, now: _Progress) -> str:
     """Which earlier query a text is nearly the same as; empty where it is like none."""
-    own, real = _term_set(text), now.writer.real
+    own = _term_set(text)
+    real = now.writer.real
     for at, other in enumerate(now.earlier):
         if own and overlap(own, other) >= SAME_SHARE:
             if at < len(real):

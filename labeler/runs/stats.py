@@ -26,7 +26,8 @@ def run_stats(path: Path) -> JsonObject:
 def _counted(lines: Iterable[Batch]) -> JsonObject:
     sizes = []
     ties = contradicting = 0
-    lowest, highest = np.inf, -np.inf
+    lowest = np.inf
+    highest = -np.inf
     for batch in lines:
         batch.refuse_repeated()
         score, order = batch.score, batch.ranked

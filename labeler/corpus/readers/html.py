@@ -245,7 +245,8 @@ def bounded_markup(text: str) -> str:
         if name in _RAW and not mark[1]:
             end = re.compile(rf"(?i)</{name}(?=[\t\n\f\r />])").search(text, at)
             stop = end.start() if end else len(text)
-            inner, at = text[at:stop], stop
+            inner = text[at:stop]
+            at = stop
             parts.append(f"<title>{inner.replace('<', '&lt;')}" if name == "title" else "")
         elif name and (name == "title" or name not in _RAW):
             parts.append(_bounded_tag(mark, name, is_open))

@@ -26,7 +26,8 @@ _LINES_OPTION = re.compile(r"[ \t]{0,200}+:lines:\s*(\d+)-(\d*)\s*")
 _FENCE = re.compile(r"[ \t]{0,200}+(`{3,}|~{3,}|-{4,}$)")
 _NUMBERS = re.compile(r"(\d*)(:|\.\.|-)?(\d*)(?:,.*)?")
 _TEXTS = (".md", ".markdown", ".mdx", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc")
-_MOST_INLINED, _DEEPEST = 1 << 20, 4
+_MOST_INLINED = 1 << 20
+_DEEPEST = 4
 
 
 @dataclass

@@ -63,7 +63,8 @@ class Part:
     def add(self, words: str, line: int) -> None:
         """Add further words, which stand in a line."""
         if not self.begun and words.strip():
-            self.line, self.begun = line, True
+            self.line = line
+            self.begun = True
         self.words.append(words)
 
 
@@ -197,7 +198,8 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
         return json.loads(json.dumps(values, default=str)), last + 2
     for line in lines[1:last]:
         if key := _KEY.fullmatch(line):
-            entries, name = [], key[1]
+            entries = []
+            name = key[1]
             values[name] = property_of(name, _value_of(key[2])) if key[2] else entries
         elif (entry := _ENTRY.fullmatch(line)) and values:
             entries.append(_value_of(entry[1]))

@@ -153,7 +153,8 @@ def _line(state: StateBlock, line: int) -> str:
 
 def _push_paragraph(state: StateBlock, text: str, start: int, end: int, **meta: Any) -> None:
     token = state.push("paragraph_open", "p", 1)
-    token.map, token.meta = [start, end], meta
+    token.map = [start, end]
+    token.meta = meta
     inline = state.push("inline", "", 0)
     inline.content = text
     inline.map = [start, end]

@@ -71,7 +71,8 @@ def read_pdf(path: Path, raw: bytes) -> Extracted:
 def _quiet() -> Iterator[None]:
     """Let the parser's own warnings of damaged files stay unsaid."""
     logger = logging.getLogger("pypdf")
-    was, logger.disabled = logger.disabled, True
+    was = logger.disabled
+    logger.disabled = True
     try:
         yield
     finally:
@@ -216,7 +217,8 @@ def _refuse_scans(path: Path, pages: _Pages, scans: int) -> None:
 _Levels = Callable[[_Line], int]
 """From a line to the level of the heading that it is; 0 of none, `_CODE` of a line of code."""
 
-_CODE, _DEEPEST_CODE = -1, 80
+_CODE = -1
+_DEEPEST_CODE = 80
 
 _MOST_LEVELS = 6
 _LARGER = 1.15
@@ -235,7 +237,8 @@ def _levels_by(pages: _Pages) -> _Levels:
     levels = {size: min(n, _MOST_LEVELS - 1) for n, size in enumerate(larger, 1)}
 
     def level(line: _Line) -> int:
-        cell, text = line[0], _text_of(line)
+        cell = line[0]
+        text = _text_of(line)
         if all(each.mono for each in line) and not is_mono:
             return _CODE
         if len(line) > 1 or len(text) > _LONGEST_HEADING or sum(map(str.isalpha, text)) < 2:
@@ -379,7 +382,8 @@ def _ends_heading(before: _Cell, cell: _Cell) -> bool:
 
 def _ends_paragraph(length: float, pitch: float, before: _Cell, cell: _Cell) -> bool:
     """Whether a paragraph ends: before a larger gap, or where a short line ends a sentence."""
-    gap, text = before.y - cell.y, before.text
+    gap = before.y - cell.y
+    text = before.text
     ends = len(text) < _SHORT_LINE * length and text.endswith(_SENTENCE_END)
     return ends or (gap > 1.3 * pitch and gap > 1.4 * before.size)
 

@@ -267,7 +267,9 @@ class _Reader:
     def take_table(self, start: int) -> int:
         """A grid or a simple table, a block a line, so that a long one can be cut between them."""
         grid = _GRID_RULE.fullmatch(line_at(self.lines, start)) is not None
-        end, rules, first = start, 0, True
+        end = start
+        rules = 0
+        first = True
         while end < len(self.lines):
             text = line_at(self.lines, end)
             if grid and not text.startswith(("+", "|")):

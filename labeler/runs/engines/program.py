@@ -210,7 +210,8 @@ class _Program:
         """End the program; what waits for it has failed."""
         from labeler.models.local.child import end_program
 
-        child, self.child = self.child, None
+        child = self.child
+        self.child = None
         if child is not None:
             await end_program(child)
         if self.reading is not None and await asyncio.wait([self.reading], timeout=1):
