@@ -141,7 +141,7 @@ def _add_grades(upstream: UpstreamCollection, dataset: Any, name: str) -> None:
 
 
 def _card(name: str, dataset: Any) -> JsonObject:
-    documentation = getattr(dataset, "documentation", dict)() or {}
+    documentation: JsonObject = getattr(dataset, "documentation", dict)() or {}
     return {
         "labeler": __version__,
         "name": f"{PREFIX}{name}",
