@@ -136,6 +136,11 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
 """What would make two ids the same, and what that tells; the surest comes first."""
 
 
+def squeezed(text: str) -> str:
+    """A text on one line, with single spaces."""
+    return " ".join(text.split())
+
+
 def count_of(number: int, singular: str, plural: str = "") -> str:
     """`1 query`, `2,000 queries`; a plural is named where it ends neither in s nor in ies for y."""
     usual = f"{singular[:-1]}ies" if singular.endswith("y") else f"{singular}s"
