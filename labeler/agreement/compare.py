@@ -41,12 +41,11 @@ from labeler.stats.intervals import (
     Replicates,
     Sample,
     between,
-    jackknife_error,
+    jackknife,
     of_next_set,
     of_tables,
 )
 from labeler.stats.means import share_interval
-from labeler.stats.student import LEVEL, t_quantile
 
 # One statistic of an assessor and people: its value and its interval over queries.
 
@@ -324,20 +323,18 @@ def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> Interval
     low, high = between(sample, _ratio)
     if low is None or high is None:
         return Interval(value, None, None)
-    skewed = _on_log_odds(sample, value) or (low, high)
-    return Interval(value, max(min(low, skewed[0]), 0.0), min(max(high, skewed[1]), 1.0))
+    skewed = jackknife(Replicates(sample, _log_odds))
+    ends = (1 / (1 + math.exp(-end)) for end in skewed or ())
+    every = [max(low, 0.0), min(high, 1.0), *ends]
+    return Interval(value, min(every), max(every))
 
 
-def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:
-    """The jackknife's interval on the scale of log odds; None where those are not finite."""
-    shares = _ratio(sample.without_one)
-    if sample.queries < 2 or not ((shares > TINY) & (shares < 1 - TINY)).all():
-        return None
-    middle = math.log(value / (1 - value))
-    error = jackknife_error(np.log(shares / (1 - shares)))
-    half = t_quantile((1 + LEVEL) / 2, sample.queries - 1) * error
-    low, high = (1 / (1 + math.exp(-end)) for end in (middle - half, middle + half))
-    return low, high
+def _log_odds(sums: Floats) -> Floats:
+    """`(..., 2)` sums of a part and of the whole to `(...)` log odds, infinite of none or all."""
+    shares = _ratio(sums)
+    rest = 1 - shares
+    with np.errstate(divide="ignore"):
+        return np.log(shares * (shares > TINY)) - np.log(rest * (rest > TINY))
 
 
 def _ratio(sums: Floats) -> Floats:

@@ -9,7 +9,7 @@ from labeler.agreement.compare import Agreement
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.stats.intervals import FEWEST_DEGREES, Replicates, degrees_of
 from labeler.stats.power import fewest
-from labeler.stats.student import LEVEL, f_quantile, t_quantile
+from labeler.stats.student import f_quantile, t_of
 
 ASSURANCE = 0.8
 """The chance with which the larger number of queries brings the interval to the wished width."""
@@ -49,7 +49,7 @@ def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSiz
 
     def reach(more: int) -> float:
         """How wide an interval over so many queries is, for a standard error of 1."""
-        return 2 * t_quantile((1 + LEVEL) / 2, degrees(more))
+        return 2 * t_of(degrees(more))
 
     def enough(chance: float) -> int:
         """The fewest queries, 2 or more, whose interval is as narrow with such a chance.

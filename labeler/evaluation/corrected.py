@@ -12,7 +12,6 @@ from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.evaluation.scores import UNBOUNDED, CorrectedDifference
 from labeler.evaluation.verdicts import against, allowance, beside, may_be_best, told_apart
-from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
@@ -202,8 +201,6 @@ def selection_findings(
     )
 
 
-FEW = 15
-"""Of fewer queries judged by people it is said that they are few."""
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
 
@@ -213,11 +210,6 @@ def correction_findings(
 ) -> Iterator[Finding]:
     """All that there is to know; `BadInput` where people left out too much of their queries."""
     yield Finding("the intervals hold if the queries that people judged are a random sample of all")
-    partly = [row for row in scores if row.means.judged < row.means.queries]
-    judged = max(row.means.judged for row in scores)
-    if judged < FEW and len(partly) == len(scores):
-        few = count_of(judged, "query is", "queries are")
-        yield Finding(f"only {few} judged by people: intervals are wide")
     worst = max(runs, key=lambda both: both.unjudged)
     text = (
         f"people did not judge {worst.unjudged:.1%} of what the assessor did in the top ten of "
@@ -227,6 +219,7 @@ def correction_findings(
         raise BadInput(f"{text}; correcting needs people's grades of whole queries")
     if worst.unjudged > 0:
         yield Finding(text, about=worst.run)
+    partly = [row for row in scores if row.means.judged < row.means.queries]
     if count := sum(row.means.weight == 0 for row in partly):
         yield Finding(
             f"lambda is 0 for {count} of {len(partly)} scores, which are people's own: the "
