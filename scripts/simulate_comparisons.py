@@ -379,7 +379,7 @@ def made_differences(rng: np.random.Generator, queries: int) -> dict[str, np.nda
         "60 % tied": np.where(some < 0.6, 0, normal),
         "80 % tied": np.where(some < 0.8, 0, rng.exponential(0.3, queries) - 0.1),
         "t of 3": rng.standard_t(3, queries) + 0.5,
-        "10 % lose": 0.1 * normal - 0.6 * (some < 0.1),
+        "10 % lose": 0.12 + 0.1 * normal - 0.75 * (some < 0.1),
     }
 
 
@@ -397,7 +397,7 @@ def effects(given: argparse.Namespace) -> None:
                 every, values = run - base, rng.choice(run - base, queries)
             else:
                 every, values = many[name], made_differences(rng, queries)[name]
-            truth, (_, low, high) = every.mean() / every.std(), effect_of(values)
+            truth, (_, low, high) = every.mean() / max(every.std(), 1e-12), effect_of(values)
             rows.append((low <= truth <= high, low > truth, high < truth, high - low))
         given_rows = np.array([row for row in rows if row[3] > 0])
         cells = "  ".join(f"{share:.3f}" for share in given_rows.mean(axis=0))

@@ -115,19 +115,22 @@ def _limits(statistic: Statistic) -> tuple[float, float]:
 # sample shows of its own oddness says the opposite of what it seems to. Samples that missed the
 # odd queries look even, and it is their intervals that miss the truth.
 
-FEW_QUERIES, MORE_QUERIES = 25, 50
-COVERED_BY_FEW = "88 to 100"
-"""Of 100 intervals over 3 to 20 queries; the least are Pearson's, over 20."""
-MOST_SIMULATED = 20
-COVERED_BY_MORE = "88 to 100"
-"""Of 100 intervals over 25 to 50 queries."""
+FEW_QUERIES = 50
+COVERED_BY_FEW = "87 to 100"
+"""Of 100 intervals over 3 to 50 queries; the least are Pearson's, over 20."""
 
 
 def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[str]:
     """Every warning that the values and their intervals call for, the general ones first."""
     sample, estimates = agreement.sample, agreement.statistics
     queries = sample.queries
-    yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
+    if queries == 1:
+        yield "one query only: no interval can be given, for nothing shows how queries differ"
+    elif 1 < queries < FEW_QUERIES:
+        yield (
+            f"only {queries} queries: in simulations with 3 to {FEW_QUERIES} of them "
+            f"{COVERED_BY_FEW} of 100 such intervals held the truth, instead of 95"
+        )
     reasons: dict[str, list[str]] = {}
     for statistic in statistics:
         if estimates[statistic.name].value is None:
@@ -139,27 +142,12 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
         return
     if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
         yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
-    if exact := [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]:
+    ends = [(name, e.low, e.high) for name, e in estimates.items()]
+    if exact := [n for n, low, high in ends if low is not None and low == high]:
         yield (
             f"{_names(exact)}: no width to the interval, for every query here says the same; no "
             "certainty"
         )
-
-
-def _has_width(e: Interval) -> bool:
-    return e.low is not None and e.high is not None and e.high - e.low >= 1e-9
-
-
-def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
-    if queries == 1:
-        yield "one query only: no interval can be given, for nothing shows how queries differ"
-    elif 1 < queries < FEW_QUERIES:
-        held = f"{COVERED_BY_FEW} of 100 such intervals held the truth, instead of 95"
-        simulated = "3 to 20 of them" if queries <= MOST_SIMULATED else "fewer of them, 3 to 20,"
-        yield f"only {queries} queries: in simulations with {simulated} {held}"
-    elif FEW_QUERIES <= queries < MORE_QUERIES and with_width:
-        held = f"{COVERED_BY_MORE} of 100 such intervals held the truth, instead of 95"
-        yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -111,7 +111,6 @@ class ScoredByBoth:
     """
 
     run: str
-    queries: tuple[str, ...]
     judged: Integers
     human: Floats
     assessor: Floats
@@ -134,7 +133,7 @@ def scored_by_both(
     shares = [np.nan_to_num(score(r, ["Judged@10"]).values[0]) for r in (by_human, by_assessor)]
     of_people, every = float(shares[0].mean()), float(shares[1][judged].mean())
     unjudged = max(every - of_people, 0.0) / every if every > 0 else 0.0
-    return ScoredByBoth(name, by_assessor.queries, judged, human, assessor, unjudged)
+    return ScoredByBoth(name, judged, human, assessor, unjudged)
 
 
 def corrected_scores(
@@ -154,7 +153,7 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    return Joint(human, assessor, Design(group[0].judged, len(group[0].queries)), target, bounds)
+    return Joint(human, assessor, Design(group[0].judged, assessor.shape[1]), target, bounds)
 
 
 def corrected_differences(
@@ -173,9 +172,6 @@ def corrected_differences(
 
 # Whether the queries that people judged were chosen, and what that could do to a verdict.
 
-POOL_SIZE = "number of judged documents"
-RELEVANT = "share of relevant documents"
-
 
 def selection_findings(
     runs: Sequence[ScoredByBoth], by_assessor: JudgedPairs, measures: Sequence[Measure]
@@ -188,15 +184,14 @@ def selection_findings(
     relevant = np.bincount(by_assessor.query[by_assessor.grade > 0], minlength=len(sizes))
     scores = np.mean([both.assessor for both in runs], axis=0)
     features = np.concatenate([scores, [sizes, relevant / sizes]])
-    names = [*map(str, measures), POOL_SIZE, RELEVANT]
+    names = [*map(str, measures), "number of judged documents", "share of relevant documents"]
     test = balance(features, runs[0].judged)
     if test is None or test.p >= SIGNIFICANT:
         return
-    name = names[test.furthest]
-    own, others = test.labelled[test.furthest], test.others[test.furthest]
     yield Finding(
         f"the queries that people judged are not like the others (p {test.p:.2g}): the assessor's"
-        f" {name} is {own:.3g} on them and {others:.3g} on the others; intervals do not"
+        f" {names[test.feature]} is {test.labelled:.3g} on them and {test.others:.3g} on the"
+        " others; intervals do not"
         " allow for queries that were chosen"
     )
 

@@ -30,8 +30,7 @@ def share_interval(values: Floats) -> tuple[float, float]:
 
     `nan` values are left out; `nan` ends without any other.
     """
-    defined = np.asarray(values, dtype=np.float64)
-    defined = defined[~np.isnan(defined)]
+    defined = values[~np.isnan(values)]
     if not len(defined):
         return math.nan, math.nan
     return wilson_of(float(defined.mean()), len(defined))
@@ -345,26 +344,22 @@ def effect_of(differences: Floats, weighting: Weighting | None = None) -> Bounde
     that was not drawn. All is nan where the differences are alike, or are without one of them.
     """
     weighting = weighting or Weighting(np.ones(len(differences)))
-    freedom = weighting.effective - 1
-    of = Replicates(Sample(_powers(differences, weighting.weights)), _standardized, freedom=freedom)
-    ends = jackknife(of)
-    if ends is None or freedom <= 0:
+    weights, freedom = weighting.weights, weighting.effective - 1
+    # (queries, 3): the weighted squares, the weighted values and the weights
+    sample = Sample(weights[:, None] * np.vander(differences, 3))
+    of = Replicates(sample, _standardized, freedom=freedom)
+    if (ends := jackknife(of)) is None:
         return math.nan, math.nan, math.nan
-    far = 2 * float(np.abs(differences).max()) * np.array([-1.0, 1.0])
-    sizes = np.full(2, UNSEEN_SIZE * weighting.weights.mean())
-    ends = moved_out(of, *ends, _standardized(of.sample.total + _powers(far, sizes)) - of.value)
+    far = 2 * float(np.abs(differences).max())
+    unseen_sums = UNSEEN_SIZE * weights.mean() * np.vander([-far, far], 3)
+    ends = moved_out(of, *ends, _standardized(sample.total + unseen_sums) - of.value)
     # the deviation of all queries like these is larger than that of the sample
-    value, low, high = (end * math.sqrt(freedom / (freedom + 1)) for end in (of.value, *ends))
-    return value, low, high
-
-
-def _powers(values: Floats, weights: Floats) -> Floats:
-    """The weights, the weighted values and their squares, `(queries, 3)`."""
-    return weights[:, None] * np.stack([values**0, values, values**2], axis=1)
+    scale = math.sqrt(freedom / (freedom + 1))
+    return of.value * scale, ends[0] * scale, ends[1] * scale
 
 
 def _standardized(sums: Floats) -> Floats:
     """`(..., 3)` sums to means in standard deviations, `nan` where values are alike."""
-    mean, square = sums[..., 1] / sums[..., 0], sums[..., 2] / sums[..., 0]
+    square, mean = np.moveaxis(sums[..., :2] / sums[..., 2:], -1, 0)
     variance = square - mean**2
     return np.where(variance > TIED * square, mean / np.sqrt(np.maximum(variance, TIED**2)), np.nan)
