@@ -91,11 +91,10 @@ class AlternativeTest:
         if not self._can_pass:
             return "so few queries show of no assessor, however good, that it may stand in"
         wins = sum(row.wins for row in self.people)
-        stand_in = "the assessor may stand in for a person"
-        text = stand_in if self.passes else f"it is not shown that {stand_in}"
+        so = "" if self.passes else "it is not shown that "
         return (
-            f"{text}: it wins against {wins} of {len(self.people)}, at a cost-benefit of "
-            f"{self.epsilon:g}"
+            f"{so}the assessor may stand in for a person: it wins against {wins} of "
+            f"{len(self.people)}, at a cost-benefit of {self.epsilon:g}"
         )
 
     @property

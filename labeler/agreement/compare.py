@@ -142,8 +142,8 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
         return
     if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
         yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
-    ends = [(name, e.low, e.high) for name, e in estimates.items()]
-    if exact := [n for n, low, high in ends if low is not None and low == high]:
+    ends = {n: (e.low, e.high) for n, e in estimates.items() if e.low is not None}
+    if exact := [name for name, of in ends.items() if np.ptp(of) < 1e-9]:
         yield (
             f"{_names(exact)}: no width to the interval, for every query here says the same; no "
             "certainty"

@@ -350,7 +350,7 @@ def effect_of(differences: Floats, weighting: Weighting | None = None) -> Bounde
     of = Replicates(sample, _standardized, freedom=freedom)
     if (ends := jackknife(of)) is None:
         return math.nan, math.nan, math.nan
-    far = 2 * float(np.abs(differences).max())
+    far = 2 * np.abs(differences).max()
     unseen_sums = UNSEEN_SIZE * weights.mean() * np.vander([-far, far], 3)
     ends = moved_out(of, *ends, _standardized(sample.total + unseen_sums) - of.value)
     # the deviation of all queries like these is larger than that of the sample
