@@ -142,8 +142,8 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
         return
     if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
         yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
-    ends = {n: (e.low, e.high) for n, e in estimates.items() if e.low is not None}
-    if exact := [name for name, of in ends.items() if np.ptp(of) < 1e-9]:
+    exact = [n for n, e in estimates.items() if e.low is not None and np.ptp(e[1:]) < 1e-9]
+    if exact:
         yield (
             f"{_names(exact)}: no width to the interval, for every query here says the same; no "
             "certainty"
@@ -320,9 +320,8 @@ def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> Interval
 def _log_odds(sums: Floats) -> Floats:
     """`(..., 2)` sums of a part and of the whole to `(...)` log odds, infinite of none or all."""
     shares = _ratio(sums)
-    rest = 1 - shares
     with np.errstate(divide="ignore"):
-        return np.log(shares * (shares > TINY)) - np.log(rest * (rest > TINY))
+        return np.log(shares * (shares > TINY)) - np.log((1 - shares) * (shares < 1 - TINY))
 
 
 def _ratio(sums: Floats) -> Floats:

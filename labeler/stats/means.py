@@ -207,7 +207,7 @@ def _distance(values: Floats, pile: Flags) -> Floats:
     Of a row without any it is the mean of all rows' and of one that lies 1 off.
     """
     outside, away = (~pile).sum(axis=1), _away(values, pile)
-    of_all = (away.sum() + 1) / (outside.sum() + 1)
+    of_all: float = (away.sum() + 1) / (outside.sum() + 1)
     return np.where(outside > 0, away / np.maximum(outside, 1), of_all)
 
 
