@@ -142,7 +142,7 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
         return
     if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
         yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
-    exact = [n for n, e in estimates.items() if e.low is not None and np.ptp(e[1:]) < 1e-9]
+    exact = [n for n, e in estimates.items() if e.low is not None and (e.high or 0) - e.low < 1e-9]
     if exact:
         yield (
             f"{_names(exact)}: no width to the interval, for every query here says the same; no "
