@@ -12,7 +12,7 @@ from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.messages import count_of
 from labeler.stats.intervals import FEWEST_DEGREES, Replicates, degrees_of
 from labeler.stats.power import detectable, fewest
-from labeler.stats.student import LEVEL, f_quantile, t_quantile
+from labeler.stats.student import f_quantile, t_of
 
 ASSURANCE = 0.8
 """The chance with which so many queries bring the interval to the wished width."""
@@ -48,16 +48,13 @@ def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSiz
         """The degrees of freedom of the variance over so many queries."""
         return max(freedom * more / queries, min(FEWEST_DEGREES, more - 1.0))
 
-    def width_of(more: int) -> float:
-        """How wide an interval over so many queries is, for a standard error of 1."""
-        return 2 * t_quantile((1 + LEVEL) / 2, degrees(more))
-
     def is_narrow(more: int) -> bool:
         """Whether it is narrow enough: another sample's variance is to that of now as F says."""
         ratio = f_quantile(ASSURANCE, round(degrees(more), 1), round(freedom, 1))
-        return width_of(more) * math.sqrt(variance * ratio / more) <= wished
+        return t_of(degrees(more)) * math.sqrt(variance * ratio / more) <= wished
 
-    variance = queries * (width / width_of(queries)) ** 2
+    # a width is t times the root of this, divided by the queries
+    variance = queries * (width / t_of(degrees(queries))) ** 2
     enough = fewest(is_narrow, MOST_QUERIES) or MOST_QUERIES
     a_query = agreement.pairs / queries
     return SampleSizePlan(statistic.name, wished, width, queries, a_query, enough)

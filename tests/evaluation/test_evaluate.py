@@ -658,7 +658,10 @@ def test_a_difference_has_its_size_in_standard_deviations_and_its_place_on_anoth
     report = evaluate(qrels, {"first": first, "second": second}, "RR")
     (comparison,) = report.comparisons
     differences = np.array([-0.5 if n % 3 == 0 else 0.0 for n in range(30)])
-    assert comparison.effect == pytest.approx(differences.mean() / differences.std(ddof=1))
+    assert comparison.effect.value == pytest.approx(differences.mean() / differences.std(ddof=1))
+    assert comparison.effect.low is not None
+    assert comparison.effect.high is not None
+    assert comparison.effect.low < comparison.effect.value < comparison.effect.high < 0
     low, high = comparison.low, comparison.high
     assert comparison.next_set.low == pytest.approx(
         comparison.difference - 2**0.5 * (comparison.difference - low)
@@ -666,6 +669,6 @@ def test_a_difference_has_its_size_in_standard_deviations_and_its_place_on_anoth
     assert comparison.next_set.high is not None
     assert comparison.next_set.high > high
     figures = report.as_json()
-    assert figures["comparisons"][0]["effect"] == comparison.effect
+    assert figures["comparisons"][0]["effect"] == comparison.effect._asdict()
     assert figures["runs"][0]["next_set"]["RR"]["high"] == 1.0
-    assert {"effect", "next set low"} <= set(report.tables()[1].keys)
+    assert {"effect", "effect low", "next set low"} <= set(report.tables()[1].keys)
