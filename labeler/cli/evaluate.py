@@ -20,7 +20,7 @@ from labeler.report.table import FormName, Table
 
 if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.gates import ScoreGate
+    from labeler.evaluation.gates import Gate
 
 TABLES = "Tables"
 EXAMPLE = "labeler evaluate QRELS RUN..."
@@ -43,7 +43,7 @@ class GateFlags:
         rare=True,
     )
 
-    def read(self) -> Sequence[ScoreGate]:
+    def read(self) -> Sequence[Gate]:
         """The gates on scores that were asked for."""
         if not self.require and not self.require_low:
             return ()
@@ -130,7 +130,7 @@ def command(
     groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
     asked_for = replace(
         options,
-        measures=(*options.measures, *(str(gate.measure) for gate in held)),
+        measures=(*options.measures, *(gate.name for gate in held)),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=progress,
     )
@@ -147,10 +147,12 @@ def command(
         from labeler.evaluation.gates import check_groups
 
         check_groups(report, held)
+        report = replace(report, gates=outcome_of(report, held))
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        show([" ".join(report.sentences), *_shown(report, tables, to.form, by=by)], to)
+        sentences = " ".join([*report.gates.left_open, *report.sentences])
+        show([sentences, *_shown(report, tables, to.form, by=by)], to)
     warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
@@ -158,8 +160,7 @@ def command(
 
         drawing.write(picture_bytes(score_drawings(report), drawing.path.suffix))
         note(f"drawn: {drawing.path}")
-    if held:
-        outcome_of(report, held).check()
+    report.gates.check()
 
 
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:
@@ -181,4 +182,6 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
         shown.append(group_rows([grouped for grouped in report.by if grouped.by in by]))
     if flags.scenarios:
         shown.append(tables["scenarios"])
+    if report.gates.rulings and for_people:
+        shown.append(tables["gates"])
     return shown if for_people else shown[-1:]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about, check_known
 from labeler.evaluation.equivalence import Equivalence, equivalence_table, equivalences
+from labeler.evaluation.gates import GateOutcome, gate_table
 from labeler.evaluation.groups import (
     ByGroup,
     QueryScope,
@@ -33,6 +34,7 @@ from labeler.evaluation.inputs import (
     runs_from,
     short,
     top_grade_beside,
+    words_of,
 )
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
@@ -83,7 +85,7 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
-from labeler.report.result import Result, as_plain
+from labeler.report.result import Hidden, Result, as_plain
 from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
@@ -171,7 +173,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
     if comparing is not None and options.margins and (baseline := options.baseline):
         marks = {run.name: run.mark for run in scored}
         identical = [run for run, mark in marks.items() if mark == marks[baseline]]
-        of_margins = tuple(equivalences(comparing.scores, baseline, options.margins, identical))
+        of_margins = tuple(equivalences(comparing, options.margins, identical))
     by = grouped_by(scope, scored, options) if grouping.by else ()
     findings += [finding for grouped in by for finding in grouped.findings]
     filling = fill_paths(qrels_path(qrels), options.fill)[0] if options.fill else qrels
@@ -190,6 +192,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         pool.stale,
         grades,
         tuple(kin),
+        words_of(runs),
     )
 
 
@@ -264,7 +267,8 @@ class Report(Result):
     """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
 
     `stale` counts the grades of texts that have changed since they were judged. `of_scoring` and
-    `of_judges` are findings that were met on the way.
+    `of_judges` are findings that were met on the way. `words` stand for the runs in a command, and
+    `gates` is what comes of gates.
     """
 
     qrels: str
@@ -279,6 +283,8 @@ class Report(Result):
     stale: int = 0
     grades: GradesUsed = field(default_factory=GradesUsed)
     kin: tuple[Kin, ...] = ()
+    words: Hidden[Mapping[str, str]] = field(default_factory=dict)
+    gates: GateOutcome = field(default_factory=GateOutcome)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -296,7 +302,7 @@ class Report(Result):
     def trust(self) -> Trust:
         """How far these scores may be believed."""
         by_name = {run.name: run for run in self.runs}
-        return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin})
+        return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin}, self.words)
 
     def _compared(self, most: int | None = None) -> Iterator[Comparison]:
         """The same by so many measures, as far as they may be believed."""
@@ -328,6 +334,7 @@ class Report(Result):
             replace(score_table(self.ranked, self.measures), note=str(self.grades)),
             comparison_table(self.compared()),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
+            gate_table(self.gates.rulings),
             *([scenario_table(self.ranked)] if scenarios else []),
             *self.group_tables(),
         ]
@@ -366,13 +373,14 @@ class Report(Result):
         """The JSON of the command `evaluate`; what is undefined is None."""
         groups = {"groups": as_plain(self.by)} if self.by else {}
         weights = {"weights": self.weights} if self.weights else {}
+        gates = {"gates": as_plain(self.gates.rulings)} if self.gates.rulings else {}
         figures = self.picked(
             *("qrels", "grades", "measures", "stale", "comparisons"),
             equivalence=self.equivalences,
             runs=[run.as_json(per_query=per_query) for run in self.ranked],
             warnings=self.findings,
         )
-        return figures | groups | weights
+        return figures | groups | weights | gates
 
     def __repr__(self) -> str:
         first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""

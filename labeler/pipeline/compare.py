@@ -26,7 +26,8 @@ from labeler.data import Pair, Query
 from labeler.errors import Misuse, about, check_known
 from labeler.evaluation.equivalence import Margin, margins_by_measure
 from labeler.evaluation.evaluate import Report, report_on
-from labeler.evaluation.inputs import run_of
+from labeler.evaluation.gates import cannot_show, number_needed, settled_by
+from labeler.evaluation.inputs import run_of, words_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
 from labeler.evaluation.scores import Comparison, over_common_queries
@@ -152,12 +153,16 @@ def _retrieved(collection: Collection, engine: object, control: Control) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ComparedSystems:
-    """Systems to compare: the qrels that score them, their runs, and what nobody judged of them."""
+    """Systems to compare: the qrels that score them, their runs, and what nobody judged of them.
+
+    `words` are what stands for them in a command.
+    """
 
     collection: Collection
     qrels: Path
     runs: Mapping[str, Any]
     options: CompareOptions
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def depth(self) -> int:
@@ -235,10 +240,12 @@ def compared_systems(
         own = [name for name in opened.qrels_names() if not name.endswith(COMPARED)]
         is_first = bool(first) and not own and options.qrels is None
         qrels = opened.qrels(first) if is_first else collection_qrels(opened.folder, options.qrels)
+    systems = systems if isinstance(systems, Mapping) else [*systems]
     runs = systems_of(opened, systems, control or Control())
     if options.baseline is not None:
         check_known("run", options.baseline, runs, "baseline")
-    return ComparedSystems(opened, qrels, runs, options)
+    given = systems if isinstance(systems, Mapping) else dict(map(_named, systems))
+    return ComparedSystems(opened, qrels, runs, options, words_of(given))
 
 
 # The holes, filled by an assessor, who judges these pairs alone.
@@ -319,13 +326,13 @@ class SystemComparison(Result):
         Before them stands what so few queries cannot show, after them a look at a gate.
         """
         lines = [
-            *(("What these queries cannot show", text) for text in self._beyond()),
             ("Which", self.which),
             ("How sure", self.how_sure),
             ("What would make it surer", self.surer),
             *(("This look", str(look)) for look in self.looks),
         ]
-        return [f"{name}: {line}" for name, line in lines]
+        beyond = [*map(cannot_show, self._beyond()), *self.report.gates.left_open]
+        return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:
         """What no outcome of these queries shows: a small p, or a loss as small as a margin."""
@@ -339,10 +346,11 @@ class SystemComparison(Result):
                 )
         for e in self.report.equivalences:
             if e.margin < e.resolved < math.inf:
-                needed = math.ceil(e.queries * (e.resolved / e.margin) ** 2)
+                needed = number_needed(0.0, -e.resolved, -e.margin, e.queries)
                 yield (
-                    f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries resolve "
-                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would, of two equal systems."
+                    f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries like these "
+                    f"resolve {e.resolved:.3f} for {e.run}; "
+                    f"{settled_by(needed, 'both are alike')}."
                 )
 
     @cached_property
@@ -520,7 +528,7 @@ def result_of(systems: ComparedSystems) -> SystemComparison:
     # an assessor that has judged nothing yet is not missed where there is nothing to fill
     fill = options.fill if systems.missing or len(systems.layers) > 1 else ""
     how = EvaluationOptions(options.measures, baseline=baseline, fill=fill, margins=options.margins)
-    report = report_on(systems.qrels, systems.runs, how)
+    report = replace(report_on(systems.qrels, systems.runs, how), words=systems.words)
     if options.history is None:
         return SystemComparison(systems, report)
     with about("history"):
