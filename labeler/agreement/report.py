@@ -18,8 +18,8 @@ from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
-from labeler.evaluation.gates import Gate, GateOutcome
 from labeler.evaluation.options import parse_limits
+from labeler.evaluation.rulings import Gate, GateOutcome
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text
@@ -180,7 +180,7 @@ def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[Gate
     with about(parameter):
         for limit in limits:
             parse_name(limit.name)
-    return [Gate(limit.name, limit.number, low_end, units="people's pairs") for limit in limits]
+    return [Gate(limit.name, limit.number, low_end) for limit in limits]
 
 
 def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> GateOutcome:
@@ -194,6 +194,8 @@ def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> 
                 low, high = sorted(abs(end) for end in (of.low or 0.0, of.high or 0.0))
                 is_open = (of.low or 0.0) <= 0 <= (of.high or 0.0)
                 of = Interval(abs(of.value), 0.0 if is_open else low, high)
-            held = replace(gate, better=statistic.better or -1)
-            rulings.append(held.of(report.assessor, of, agreement.pairs))
+            queries = len(agreement.queries)
+            each = agreement.pairs / max(queries, 1)
+            held = replace(gate, better=statistic.better or -1, pairs=each)
+            rulings.append(held.of(report.assessor, of, queries))
     return GateOutcome(tuple(rulings))

@@ -47,7 +47,7 @@ def command(
     ),
     require: tuple[str, ...] = option(
         (),
-        "A gate, as kappa-quadratic:0.6: exit 5 where the value lies below; repeatable.",
+        "A gate, as kappa-quadratic:0.6: exit 5 where it is shown to lie below; repeatable.",
         panel=GATES,
     ),
     require_low: tuple[str, ...] = option(

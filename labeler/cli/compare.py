@@ -16,8 +16,9 @@ from labeler.cli.reporting import asked, control_of, show_judging_plan
 from labeler.cli.screen import note
 from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
-from labeler.evaluation.gates import GateOutcome, outcome_of
+from labeler.evaluation.gates import outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
+from labeler.evaluation.rulings import GateOutcome
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of

@@ -14,13 +14,12 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
-from labeler.evaluation.gates import Ruling, number_needed, settled_by
 from labeler.evaluation.options import parse_limits
+from labeler.evaluation.rulings import Ruling, number_needed, settled_by
 from labeler.evaluation.scores import UNBOUNDED, Comparing
 from labeler.metrics import Measure, parse, parse_all
 from labeler.report.result import Hidden
 from labeler.report.table import Column, Interval, Table, interval_text, shown
-from labeler.stats.means import TIED
 from labeler.stats.power import lower_bound, upper_bound
 from labeler.stats.student import SIGNIFICANT
 
@@ -71,9 +70,9 @@ class Equivalence:
     """A run against the baseline by one measure, with a margin in the measure's own units.
 
     `low` and `high` are the bounds of two one-sided tests at 5 %, within the interval of the
-    difference; `least_margin` is the smallest margin that these data exclude. A loss of more is
-    shown where `most`, the upper bound at the level that a gate has for that, lies below the
-    margin. `identical` says that both rank the same judged documents alike in every query.
+    difference. A loss of more than the margin is shown where `most`, the upper bound at the level
+    that a gate has for that, lies below it. `identical` says that both rank the same judged
+    documents alike in every query.
     """
 
     run: str
@@ -81,7 +80,6 @@ class Equivalence:
     measure: str
     margin: float
     queries: int
-    differing: int
     difference: float
     low: float
     high: float
@@ -99,23 +97,10 @@ class Equivalence:
         """Whether a loss of the margin is excluded."""
         return self.identical or self.low > -self.margin
 
-    @shown
-    def least_margin(self) -> float:
-        """The smallest loss that these data exclude."""
-        return 0.0 if self.identical else max(-self.low, 0.0)
-
     @property
     def resolved(self) -> float:
         """The smallest loss that so many queries exclude of a run that is as good."""
         return 0.0 if self.identical else self.difference - self.low
-
-    @shown
-    def queries_needed(self) -> float | None:
-        """How many queries would settle what is open (`number_needed`); None where nothing is."""
-        if self.verdict != NOT_SHOWN:
-            return None
-        end = self.low if self.difference > -self.margin else self.most
-        return number_needed(self.difference, end, -self.margin, self.queries)
 
     @shown
     def verdict(self) -> str:
@@ -136,9 +121,9 @@ class Equivalence:
         `Misuse` where these data could not decide it.
         """
         whose, gate = f"{self.run}: {self.measure}", f"a loss of {self.margin:g} in {self.measure}"
-        ruling = Ruling(self.run, "no_worse_than", gate, "pass", needed=self.queries_needed)
+        ruling = Ruling(self.run, "no_worse_than", gate, "pass")
         if doubt:
-            return replace(ruling, verdict="cannot tell", why=f"{self.run}: {doubt}", needed=None)
+            return replace(ruling, verdict="cannot tell", why=f"{self.run}: {doubt}")
         with about("no_worse_than"):
             if not self.queries:
                 raise Misuse(f"{self.measure} of {self.run} is undefined for all queries")
@@ -155,13 +140,14 @@ class Equivalence:
             why = f"{whose} is {loss} {self.margin:g} (at least {-self.most:.4f})"
             return replace(ruling, verdict="fail", why=why)
         change = interval_text(self.interval, "+.4f", "+.3f")
-        settled = settled_by(ruling.needed, f"{self.difference:+.4f} is true")
+        end = self.low if self.difference > -self.margin else self.most
+        needed = number_needed(self.difference, end, -self.margin, self.queries)
+        settled = settled_by(needed, f"{self.difference:+.4f} is true")
         why = (
             f"{whose} against {self.baseline}'s is {change}, so that a loss of {self.margin:g} is "
-            f"not excluded over all queries like these; a loss of {self.least_margin:.3f} or more "
-            f"is; {settled}"
+            f"not excluded over all queries like these; {settled}"
         )
-        return replace(ruling, verdict="cannot tell", why=why)
+        return replace(ruling, verdict="cannot tell", why=why, needed=needed)
 
 
 def equivalences(
@@ -184,7 +170,6 @@ def equivalences(
                 continue
             both = np.array([comparing.scores[side].of(measure) for side in (run, baseline)])
             scores, base = both[:, ~np.isnan(both).any(axis=0)]
-            gains = scores - base
             low, high = bounds(scores, base, measure)
             if run in ends:  # of few queries they may lie outside the interval
                 low, high = max(low, ends[run][0]), min(high, ends[run][1])
@@ -194,9 +179,8 @@ def equivalences(
                 baseline,
                 name,
                 margin,
-                len(gains),
-                int((np.abs(gains) > TIED).sum()),
-                float(gains.mean()) if len(gains) else math.nan,
+                len(base),
+                float((scores - base).mean()) if len(base) else math.nan,
                 low,
                 high,
                 can_fail=not least > -margin,  # were all that the baseline scores lost
@@ -234,11 +218,11 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("measure", align="left"),
         Column("margin", format="g"),
         Column("difference", format="+.4f", ends="+.3f"),
-        *(Column(name, only="programs") for name in ("queries", "differing")),
+        Column("queries", only="programs"),
         Column("verdict", align="left"),
     ]
     rows = [
-        (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.differing, e.verdict)
+        (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.verdict)
         for e in equivalences
     ]
     title = f"held against {equivalences[0].baseline}, with a margin"

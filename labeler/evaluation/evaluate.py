@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about, check_known
 from labeler.evaluation.equivalence import Equivalence, equivalence_table, equivalences
-from labeler.evaluation.gates import GateOutcome, gate_table
 from labeler.evaluation.groups import (
     ByGroup,
     QueryScope,
@@ -34,7 +33,6 @@ from labeler.evaluation.inputs import (
     runs_from,
     short,
     top_grade_beside,
-    words_of,
 )
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
@@ -48,6 +46,7 @@ from labeler.evaluation.options import (
     Unanswerable,
     names_of,
 )
+from labeler.evaluation.rulings import GateOutcome, gate_table
 from labeler.evaluation.scores import (
     MEANS,
     NAMED,
@@ -85,7 +84,7 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
-from labeler.report.result import Hidden, Result, as_plain
+from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
@@ -192,7 +191,6 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         pool.stale,
         grades,
         tuple(kin),
-        words_of(runs),
     )
 
 
@@ -267,8 +265,7 @@ class Report(Result):
     """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
 
     `stale` counts the grades of texts that have changed since they were judged. `of_scoring` and
-    `of_judges` are findings that were met on the way. `words` stand for the runs in a command, and
-    `gates` is what comes of gates.
+    `of_judges` are findings that were met on the way. `gates` is what comes of gates.
     """
 
     qrels: str
@@ -283,7 +280,6 @@ class Report(Result):
     stale: int = 0
     grades: GradesUsed = field(default_factory=GradesUsed)
     kin: tuple[Kin, ...] = ()
-    words: Hidden[Mapping[str, str]] = field(default_factory=dict)
     gates: GateOutcome = field(default_factory=GateOutcome)
 
     @cached_property
@@ -302,7 +298,7 @@ class Report(Result):
     def trust(self) -> Trust:
         """How far these scores may be believed."""
         by_name = {run.name: run for run in self.runs}
-        return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin}, self.words)
+        return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin})
 
     def _compared(self, most: int | None = None) -> Iterator[Comparison]:
         """The same by so many measures, as far as they may be believed."""
@@ -326,7 +322,7 @@ class Report(Result):
         return sorted(self._compared(1), key=lambda c: order[c.run])
 
     def tables(self, *, scenarios: bool = False) -> list[Table]:
-        """The tables `scores`, `comparisons`, `equivalence`, if asked for `scenarios`, and groups.
+        """The tables `scores`, `comparisons`, `equivalence`, groups, if asked `scenarios`, `gates`.
 
         Those without a row are left out. Runs are compared by the first measure.
         """
@@ -334,9 +330,9 @@ class Report(Result):
             replace(score_table(self.ranked, self.measures), note=str(self.grades)),
             comparison_table(self.compared()),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
-            gate_table(self.gates.rulings),
-            *([scenario_table(self.ranked)] if scenarios else []),
             *self.group_tables(),
+            *([scenario_table(self.ranked)] if scenarios else []),
+            *([gate_table(self.gates.rulings)] if self.gates.rulings else []),
         ]
         return [table for table in tables if table.rows]
 

@@ -1,16 +1,16 @@
-"""Gates on scores and on agreement: what a continuous-integration job asks for."""
+"""Gates on scores of runs and of groups of queries: what a continuous-integration job asks for."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from labeler.errors import GateFailed, GateUndecided, Misuse, about
+from labeler.errors import Misuse, about
 from labeler.evaluation.options import parse_limits
+from labeler.evaluation.rulings import WORST, Gate, GateOutcome, Ruling
 from labeler.metrics import parse
-from labeler.report.table import Column, Interval, Table, interval_text
+from labeler.report.table import Interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
 
 if TYPE_CHECKING:
@@ -18,157 +18,6 @@ if TYPE_CHECKING:
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.groups import ByGroup, GroupScore
     from labeler.evaluation.scores import RunScores
-
-Verdict = Literal["pass", "fail", "cannot tell"]
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The least that a measure or statistic may be, or the most where less is `better` (-1).
-
-    The value must reach the bound; with `low_end` the worse end of its interval must. With a field
-    `by` of the queries it is a gate on each group, or on one `group` alone.
-    """
-
-    name: str
-    bound: float
-    low_end: bool = False
-    by: str = ""
-    group: str | None = None
-    better: int = 1
-    units: str = "queries"
-
-    @property
-    def parameter(self) -> str:
-        """What asks for it."""
-        return "require_low" if self.low_end else "require"
-
-    def __str__(self) -> str:
-        of_group = f"{WORST}{self.by}" if self.group is None else f"{self.by}={self.group}"
-        low = "low end of " if self.low_end else ""
-        return f"{low}{self.name}:{self.bound:g}{f'@{of_group}' if self.by else ''}"
-
-    def of(self, whose: str, estimate: Interval, number: float) -> Ruling:
-        """What comes of it for a value with its interval, by so many queries or pairs.
-
-        It fails where the whole interval lies on the wrong side of the bound, so that the value is
-        shown to lie there. Where that alone is open, nobody can tell.
-        """
-        value, *ends = (math.nan if end is None else self.better * end for end in estimate)
-        (low, high), bound = sorted(ends), self.better * self.bound
-        held, of = low if self.low_end else value, f"{whose}: {self.name}"
-        ruling = Ruling(whose, self.parameter, str(self), "pass" if held >= bound else "fail")
-        if math.isnan(held):
-            nothing = "has no interval to hold" if self.low_end else "is undefined, and so not held"
-            return replace(ruling, why=f"{of} {nothing} against {self.bound:g}")
-        if held < bound and not high >= bound:
-            beyond = "below" if self.better > 0 else "above"
-            return replace(ruling, why=f"{of} is {estimate[0]:.4f}, {beyond} {self.bound:g}")
-        if not low < bound:
-            return ruling
-        needed = number_needed(value, high if value < bound else low, bound, number)
-        settled = settled_by(needed, f"{estimate[0]:.4f} is true")
-        side = "more" if self.better > 0 else "less"
-        why = (
-            f"{of} is {interval_text(estimate, '.4f', '.3f')}, which leaves open whether it is "
-            f"{self.bound:g} or {side} over all {self.units} like these; {settled}"
-        )
-        verdict: Verdict = "pass" if held >= bound else "cannot tell"
-        return replace(ruling, verdict=verdict, why=why, needed=needed)
-
-
-# What would settle it.
-
-LIKELY = 1.5
-"""A bound so many times as far off as the end of an interval is told in four of five samples: the
-quantiles of normal values at .8 and at the interval's level, by the latter, are 1.43 to 1.51."""
-MOST = 1_000_000
-
-
-def number_needed(value: float, end: float, bound: float, number: float) -> float:
-    """How many queries, or pairs, would show on which side of a bound a value lies, if it is true.
-
-    By so many the `end` of its interval lies as far off as it does, and it nears the value with the
-    root of their number. In four of five samples they suffice. Infinite above `MOST`.
-    """
-    if value == bound or not math.isfinite(end):
-        return math.inf
-    needed = math.ceil(number * (LIKELY * (end - value) / (bound - value)) ** 2)
-    return needed if needed <= MOST else math.inf
-
-
-def settled_by(needed: float | None, case: str) -> str:
-    """That so many would settle in some case what is open, or that no number would."""
-    number = "no number" if needed is None or math.isinf(needed) else f"about {needed:,.0f}"
-    return f"{number} of them would settle it with a chance of 80 % or more if {case}"
-
-
-def cannot_show(text: str) -> str:
-    """What stands before all else: what no outcome of these queries shows, or they leave open."""
-    return f"What these queries cannot show: {text}"
-
-
-# What comes of gates.
-
-
-@dataclass(frozen=True)
-class Ruling:
-    """What comes of a gate for one run, group or assessor: the verdict, and why.
-
-    `needed` is how many queries or pairs would settle what these leave open, infinite where no
-    number would; None where they leave nothing open.
-    """
-
-    whose: str
-    parameter: str
-    gate: str
-    verdict: Verdict
-    why: str = ""
-    needed: float | None = None
-
-
-@dataclass(frozen=True)
-class GateOutcome:
-    """What comes of all gates."""
-
-    rulings: tuple[Ruling, ...] = ()
-
-    def _of(self, verdict: Verdict) -> tuple[str, ...]:
-        return tuple(ruling.why for ruling in self.rulings if ruling.verdict == verdict)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """What did not pass."""
-        return self._of("fail")
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """What cannot be told."""
-        return self._of("cannot tell")
-
-    @property
-    def left_open(self) -> list[str]:
-        """Which gates these queries cannot decide, beside margins, and how many would."""
-        of = (ruling for ruling in self.rulings if ruling.parameter != "no_worse_than")
-        return [cannot_show(f"{ruling.why}.") for ruling in of if ruling.needed is not None]
-
-    def check(self) -> None:
-        """`GateFailed` where something failed, else `GateUndecided` where something is open."""
-        open_ones = [f"cannot tell: {text}" for text in self.undecided]
-        if self.failures:
-            raise GateFailed("; ".join([*self.failures, *open_ones]))
-        if open_ones:
-            raise GateUndecided("; ".join(open_ones))
-
-
-def gate_table(rulings: Sequence[Ruling]) -> Table:
-    """A row for each gate and run: the verdict, and how many queries would settle what is open."""
-    columns = [
-        *(Column(name, align="left") for name in ("run", "gate", "verdict")),
-        Column("queries needed", format=",.0f"),
-    ]
-    rows = [(r.whose, r.gate, r.verdict, r.needed) for r in rulings]
-    return Table("gates", columns, rows, "gates")
 
 
 def outcome_of(
@@ -213,7 +62,6 @@ def _doubted(whose: str, gate: Gate, doubt: str) -> Ruling:
 
 # Gates on groups of queries: the worst group of a field, or one that is named.
 
-WORST = "worst-"
 EXAMPLE = "nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword"
 
 

@@ -17,7 +17,6 @@ from labeler.collection.layout import Collection, collection_of_qrels, sources_p
 from labeler.collection.user_files import (
     collection_qrels,
     collection_runs,
-    run_name,
     run_paths,
     runs_by_name,
     runs_in,
@@ -189,15 +188,6 @@ def run_of(run: Source, name: str, around: Collection | None = None) -> Path | P
     return read_run(
         path, queries=around.queries, warn=lambda line: tell(path, line.removeprefix(f"{path}: "))
     )
-
-
-def words_of(runs: Mapping[str, object]) -> dict[str, str]:
-    """What stands for runs or systems in a command: `bm25`, a file, `new=results.trec`."""
-    texts = {name: str(run) if is_path(run) else name for name, run in runs.items()}
-    return {
-        name: text if run_name(Path(text)) == name else f"{name}={text}"
-        for name, text in texts.items()
-    }
 
 
 def rank(run: Path | Run, pool: JudgedPairs, *, outside: bool = False) -> tuple[Rankings, Facts]:

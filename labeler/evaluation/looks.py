@@ -20,7 +20,8 @@ import numpy as np
 from labeler.collection.stale import hash_of
 from labeler.evaluation.equivalence import WORSE, Equivalence, bounds
 from labeler.evaluation.evaluate import Report
-from labeler.evaluation.gates import Ruling, Verdict, doubt_of
+from labeler.evaluation.gates import doubt_of
+from labeler.evaluation.rulings import Ruling, Verdict
 from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows
 from labeler.files.read import file_problems

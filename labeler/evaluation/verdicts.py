@@ -281,15 +281,11 @@ PEOPLE_CHECK = 200
 
 @dataclass(frozen=True)
 class Trust:
-    """How far scores by some grades may be believed: the grades, the systems, and their kin.
-
-    `words` are what stands for the systems in a command.
-    """
+    """How far scores by some grades may be believed: the grades, the systems, and their kin."""
 
     grades: GradesUsed = field(default_factory=GradesUsed)
     runs: Mapping[str, RunScores] = field(default_factory=dict)
     kin: Mapping[str, Kin] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
 
     def of(
         self,
@@ -353,13 +349,7 @@ class Trust:
         cutoff = int(what.partition("@")[2])
         holes = round(len(self.runs[name].scores.queries) * (1 - share) * cutoff)
         because = f"{what} of {name} is {share:.2f}, below {LEAST_JUDGED:.2f}"
-        others = [run for run in self.runs if run not in names]
-        compared = [*reversed(names), *others[: 2 - len(names)]]
-        words = shlex.join(self.words.get(each, each) for each in compared)
-        act = f"pool {self._folder} --only --run"
-        if len(compared) > 1:
-            act = f"compare {self._folder}"
-        command = f"labeler {act} {words}"
+        command = f"labeler compare {self._folder} {shlex.join(names)}"
         return Doubt(because, command, f"about {count_of(holes, 'pair')} of {name}")
 
     @property

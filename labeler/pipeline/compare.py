@@ -26,10 +26,10 @@ from labeler.data import Pair, Query
 from labeler.errors import Misuse, about, check_known
 from labeler.evaluation.equivalence import Margin, margins_by_measure
 from labeler.evaluation.evaluate import Report, report_on
-from labeler.evaluation.gates import cannot_show, number_needed, settled_by
-from labeler.evaluation.inputs import run_of, words_of
+from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
+from labeler.evaluation.rulings import cannot_show, number_needed, settled_by
 from labeler.evaluation.scores import Comparison, over_common_queries
 from labeler.evaluation.verdicts import (
     PEOPLE_CHECK,
@@ -153,16 +153,12 @@ def _retrieved(collection: Collection, engine: object, control: Control) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ComparedSystems:
-    """Systems to compare: the qrels that score them, their runs, and what nobody judged of them.
-
-    `words` are what stands for them in a command.
-    """
+    """Systems to compare: the qrels that score them, their runs, and what nobody judged of them."""
 
     collection: Collection
     qrels: Path
     runs: Mapping[str, Any]
     options: CompareOptions
-    words: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def depth(self) -> int:
@@ -240,12 +236,10 @@ def compared_systems(
         own = [name for name in opened.qrels_names() if not name.endswith(COMPARED)]
         is_first = bool(first) and not own and options.qrels is None
         qrels = opened.qrels(first) if is_first else collection_qrels(opened.folder, options.qrels)
-    systems = systems if isinstance(systems, Mapping) else [*systems]
     runs = systems_of(opened, systems, control or Control())
     if options.baseline is not None:
         check_known("run", options.baseline, runs, "baseline")
-    given = systems if isinstance(systems, Mapping) else dict(map(_named, systems))
-    return ComparedSystems(opened, qrels, runs, options, words_of(given))
+    return ComparedSystems(opened, qrels, runs, options)
 
 
 # The holes, filled by an assessor, who judges these pairs alone.
@@ -528,7 +522,7 @@ def result_of(systems: ComparedSystems) -> SystemComparison:
     # an assessor that has judged nothing yet is not missed where there is nothing to fill
     fill = options.fill if systems.missing or len(systems.layers) > 1 else ""
     how = EvaluationOptions(options.measures, baseline=baseline, fill=fill, margins=options.margins)
-    report = replace(report_on(systems.qrels, systems.runs, how), words=systems.words)
+    report = report_on(systems.qrels, systems.runs, how)
     if options.history is None:
         return SystemComparison(systems, report)
     with about("history"):

@@ -132,10 +132,9 @@ def test_no_worse_than_passes_what_is_shown_to_lose_less_than_the_margin(
     assert (found["run"], found["baseline"], found["margin"]) == ("near", "up", 0.05)
     assert found["verdict"] == "equal within the margin"
     assert -0.05 < found["low"] < found["difference"] == pytest.approx(-0.01)
-    assert found["least_margin"] == -found["low"]
     assert labeler([*comparing(two), "--no-worse-than", "up", "--margin", "0.04"]) == 6
     said = capsys.readouterr().err
-    assert "so that a loss of 0.04 is not excluded over all queries like these; a loss of 0" in said
+    assert "so that a loss of 0.04 is not excluded over all queries like these; about " in said
     assert re.search(r"about 3\d\d of them would settle it with a .* if -0.0100 is true", said)
 
 

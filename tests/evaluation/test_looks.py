@@ -155,6 +155,6 @@ def test_what_these_queries_cannot_show_is_said_first(coll: Path) -> None:
     assert second.startswith(
         f"{cannot}a loss of 0.01 in P@1, as 300 queries like these resolve 0.0"
     )
-    assert second.endswith(" would settle it with a chance of 80 % or more if both are alike.")
+    assert second.endswith(" would settle it with a chance of 80 % if both are alike.")
     enough = labeler.compare(coll, {"old": run(250), "new": run(220)}, "P@1", margin=0.2)
     assert enough.sentences[0].startswith("Which: ")
