@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 from harness import DL19, parser, scores_of, shown
 
-from labeler.evaluation.gates import allowing_for
-from labeler.evaluation.groups import GroupScore
+from labeler.evaluation.gates import reach_for
 from labeler.metrics.scores import Weighting
 from labeler.queries.traffic import TrafficOptions, from_log
 from labeler.stats.means import bounded_interval
@@ -49,9 +48,8 @@ def drawn(group: np.ndarray, queries: int, rng: np.random.Generator) -> np.ndarr
 
 def held(values: np.ndarray, groups: int, seed: int) -> list[float]:
     """The mean, the low end of its interval, and the high end that allows for all groups."""
-    ends, n = bounded_interval(values, UNIT, seed) or (0.0, 1.0), len(values)
-    score = GroupScore("", "", "", n, float(values.mean()), *ends, 1.0, n, thin=False)
-    return [score.value, score.low, allowing_for(score, groups).high]
+    (low, high), mean = bounded_interval(values, UNIT, seed) or UNIT, values.mean()
+    return [mean, low, mean + (high - mean) * reach_for(groups, len(values))]
 
 
 def gates(given: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labeler.errors import Misuse, about
@@ -16,7 +17,7 @@ from labeler.stats.student import SIGNIFICANT, t_quantile
 if TYPE_CHECKING:
     from labeler.evaluation.equivalence import Equivalence
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.groups import ByGroup, GroupScore
+    from labeler.evaluation.groups import ByGroup
     from labeler.evaluation.scores import RunScores
 
 
@@ -122,15 +123,16 @@ def _held_by_group(report: Report, gate: Gate) -> Iterator[Ruling]:
         if doubt := report.trust.against_gate((score.run,), gate.name):
             yield _doubted(whose, gate, doubt)
         else:
-            yield gate.of(whose, allowing_for(score, groups), score.queries)
+            allowing = f" (allowing for {groups} groups)" if groups > 1 else ""
+            reach = (score.high - score.value) * reach_for(groups, score.effective)
+            estimate = Interval(score.value, score.low, score.value + reach)
+            yield replace(gate, allowing=allowing).of(whose, estimate, score.queries)
 
 
-def allowing_for(score: GroupScore, groups: int) -> Interval:
-    """A group's score, with the high end that allows for so many groups."""
-    levels, freedom = (SIGNIFICANT / 2 / groups, SIGNIFICANT / 2), max(score.effective - 1, 1)
-    wider, own = (t_quantile(1 - level, freedom) for level in levels)
-    high = score.value + (score.high - score.value) * wider / own
-    return Interval(score.value, score.low, high)
+def reach_for(groups: int, queries: float) -> float:
+    """How many times as far an interval of 95 % reaches if it allows for so many groups."""
+    freedom, level = max(queries - 1, 1), SIGNIFICANT / 2
+    return t_quantile(1 - level / groups, freedom) / t_quantile(1 - level, freedom)
 
 
 def _grouped(report: Report, gate: Gate) -> ByGroup:

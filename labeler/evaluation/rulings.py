@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from labeler.errors import GateFailed, GateUndecided
+from labeler.messages import SHOWN
 from labeler.report.table import Column, Interval, Table, interval_text
 
 Verdict = Literal["pass", "fail", "cannot tell"]
@@ -25,7 +26,8 @@ class Gate:
 
     The value must reach the bound; with `low_end` the worse end of its interval must. With a field
     `by` of the queries it is a gate on each group, or on one `group` alone. `units` are what it
-    takes more of to settle it, with so many `pairs` each where these are what costs.
+    takes more of to settle it, with so many `pairs` each where these are what costs; `allowing`
+    says what the interval allows for.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Gate:
     better: int = 1
     units: str = "queries"
     pairs: float = 0.0
+    allowing: str = ""
 
     @property
     def parameter(self) -> str:
@@ -69,8 +72,8 @@ class Gate:
         settled = settled_by(needed, f"{estimate[0]:.4f} is true", self.pairs)
         side = "more" if self.better > 0 else "less"
         why = (
-            f"{of} is {interval_text(estimate, '.4f', '.3f')}, which leaves open whether it is "
-            f"{self.bound:g} or {side} over all {self.units} like these; {settled}"
+            f"{of} is {interval_text(estimate, '.4f', '.3f')}{self.allowing}, which leaves open "
+            f"whether it is {self.bound:g} or {side} over all {self.units} like these; {settled}"
         )
         verdict: Verdict = "pass" if held >= bound else "cannot tell"
         return replace(ruling, verdict=verdict, why=why, needed=needed)
@@ -134,32 +137,23 @@ class GateOutcome:
 
     rulings: tuple[Ruling, ...] = ()
 
-    def _of(self, verdict: Verdict) -> tuple[str, ...]:
-        return tuple(ruling.why for ruling in self.rulings if ruling.verdict == verdict)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """What did not pass."""
-        return self._of("fail")
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """What cannot be told."""
-        return self._of("cannot tell")
+    def of(self, verdict: Verdict) -> list[str]:
+        """Why gates came to a verdict."""
+        return [ruling.why for ruling in self.rulings if ruling.verdict == verdict]
 
     @property
     def left_open(self) -> list[str]:
-        """Which gates these queries cannot decide, beside margins, and how many would."""
-        of = (ruling for ruling in self.rulings if ruling.parameter != "no_worse_than")
-        return [cannot_show(f"{ruling.why}.") for ruling in of if ruling.needed is not None]
+        """What of scores these queries leave open, and how many would settle it; of many some."""
+        of = [r for r in self.rulings if r.needed is not None and r.parameter != "no_worse_than"]
+        more = [cannot_show(f"the same of {len(of) - SHOWN:,} more.")] if len(of) > SHOWN else []
+        return [*(cannot_show(f"{ruling.why}.") for ruling in of[:SHOWN]), *more]
 
     def check(self) -> None:
         """`GateFailed` where something failed, else `GateUndecided` where something is open."""
-        open_ones = [f"cannot tell: {text}" for text in self.undecided]
-        if self.failures:
-            raise GateFailed("; ".join([*self.failures, *open_ones]))
-        if open_ones:
-            raise GateUndecided("; ".join(open_ones))
+        failures, open_ones = self.of("fail"), self.of("cannot tell")
+        lines = [*failures, *(f"cannot tell: {why}" for why in open_ones)]
+        if lines:
+            raise (GateFailed if failures else GateUndecided)("; ".join(lines))
 
 
 def gate_table(rulings: Sequence[Ruling]) -> Table:
@@ -168,5 +162,8 @@ def gate_table(rulings: Sequence[Ruling]) -> Table:
         *(Column(name, align="left") for name in ("run", "gate", "verdict")),
         Column("queries needed", format=",.0f"),
     ]
-    rows = [(r.whose, r.gate, r.verdict, r.needed) for r in rulings]
+    rows = [
+        (r.whose, r.gate, r.verdict, "no number" if r.needed == math.inf else r.needed)
+        for r in rulings
+    ]
     return Table("gates", columns, rows, "gates")
