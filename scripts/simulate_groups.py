@@ -66,9 +66,8 @@ def gates(given: argparse.Namespace) -> None:
                 ends = [held(drawn(part, queries, rng), groups, repeat) for part in parts]
                 mean, low, high = np.array(ends).min(axis=0)
                 told += [mean >= bounds - 1e-12, low >= bounds - 1e-12, high < bounds - 1e-12]
-            shares = (" ".join(f"{x:.3f}" for x in row / given.repeats) for row in told)
-            names = ("mean passes", "low end passes", "fails")
-            by = "  ".join(f"{name} {row}" for name, row in zip(names, shares, strict=True))
+            mean, low, fails = (" ".join(map("{:.3f}".format, row / given.repeats)) for row in told)
+            by = f"mean passes {mean}  low end passes {low}  fails {fails}"
             print(f"{groups} groups of {queries:3}  {by}", flush=True)
 
 

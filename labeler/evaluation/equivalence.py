@@ -219,7 +219,7 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("margin", format="g"),
         Column("difference", format="+.4f", ends="+.3f"),
         Column("queries", only="programs"),
-        Column("verdict", align="left"),
+        Column("verdict", align="left", widest=None),
     ]
     rows = [
         (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.verdict)

@@ -159,7 +159,7 @@ class GateOutcome:
 def gate_table(rulings: Sequence[Ruling]) -> Table:
     """A row for each gate and run: the verdict, and how many queries would settle what is open."""
     columns = [
-        *(Column(name, align="left") for name in ("run", "gate", "verdict")),
+        *(Column(name, align="left", widest=None) for name in ("run", "gate", "verdict")),
         Column("queries needed", format=",.0f"),
     ]
     rows = [
