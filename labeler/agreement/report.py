@@ -198,4 +198,4 @@ def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> 
             each = agreement.pairs / max(queries, 1)
             held = replace(gate, better=statistic.better or -1, pairs=each)
             rulings.append(held.of(report.assessor, of, queries))
-    return GateOutcome(tuple(rulings))
+    return GateOutcome.of(rulings)

@@ -157,7 +157,7 @@ def command(
     result = result_of(sides)
     if held or is_gate:
         of = outcome_of(result.report, held, no_worse_than=is_gate).rulings
-        outcome = GateOutcome((*of, *slow_losses(result.looks)))
+        outcome = GateOutcome.of((*of, *slow_losses(result.looks)))
         result = replace(result, report=replace(result.report, gates=outcome))
     if page is not None:
         write_decision(result, page)

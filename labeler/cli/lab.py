@@ -179,9 +179,7 @@ def probe(
     *,
     options: ProbeOptions,
     require: tuple[str, ...] = option(
-        (),
-        "A gate, as raised:0.05: exit 5 where the share is shown to lie above; repeatable.",
-        panel="Gates",
+        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
     ),
     who: ModelFlags,
     flags: ShownFlags,

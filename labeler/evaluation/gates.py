@@ -36,7 +36,7 @@ def outcome_of(
     rulings += [ruling for gate in gates if gate.by for ruling in _held_by_group(report, gate)]
     if no_worse_than:
         rulings += [e.ruling(doubt_of(report, e)) for e in report.equivalences]
-    return GateOutcome(tuple(rulings))
+    return GateOutcome.of(rulings)
 
 
 def doubt_of(report: Report, e: Equivalence) -> str:

@@ -133,13 +133,20 @@ class Ruling:
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """What comes of all gates."""
+    """What did not pass its gate, and what cannot be told; nothing where all passed."""
 
+    failures: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
     rulings: tuple[Ruling, ...] = ()
 
-    def of(self, verdict: Verdict) -> list[str]:
-        """Why gates came to a verdict."""
-        return [ruling.why for ruling in self.rulings if ruling.verdict == verdict]
+    @classmethod
+    def of(cls, rulings: Sequence[Ruling]) -> GateOutcome:
+        """What rulings come to."""
+        failures, undecided = (
+            tuple(of.why for of in rulings if of.verdict == verdict)
+            for verdict in ("fail", "cannot tell")
+        )
+        return cls(failures, undecided, tuple(rulings))
 
     @property
     def left_open(self) -> list[str]:
@@ -150,10 +157,9 @@ class GateOutcome:
 
     def check(self) -> None:
         """`GateFailed` where something failed, else `GateUndecided` where something is open."""
-        failures, open_ones = self.of("fail"), self.of("cannot tell")
-        lines = [*failures, *(f"cannot tell: {why}" for why in open_ones)]
+        lines = [*self.failures, *(f"cannot tell: {why}" for why in self.undecided)]
         if lines:
-            raise (GateFailed if failures else GateUndecided)("; ".join(lines))
+            raise (GateFailed if self.failures else GateUndecided)("; ".join(lines))
 
 
 def gate_table(rulings: Sequence[Ruling]) -> Table:

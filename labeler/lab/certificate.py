@@ -16,7 +16,7 @@ import numpy as np
 from labeler import __version__
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, check_known
-from labeler.evaluation.rulings import Gate, GateOutcome, Ruling
+from labeler.evaluation.rulings import GateOutcome
 from labeler.judging.assessor import Texts
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
@@ -343,13 +343,16 @@ class ProbeResult(WithCost, Result):
         return {"raised": certificate.all_attacks.raised, "noise": certificate.noise, **attacks}
 
     def check(self, limits: Sequence[tuple[str, float]]) -> None:
-        """`GateFailed` names each share that is shown to lie above its limit."""
-        shares, rulings = self.shares(), list[Ruling]()
+        """`GateFailed` names each share above its limit."""
+        shares, failures = self.shares(), list[str]()
         for name, limit in limits:
             check_known("share", name, shares, "require")
-            share, gate = shares[name], Gate(name, limit, better=-1, units="pairs")
-            rulings.append(gate.of(self.model, Interval(*share[:3]), share.pairs))
-        GateOutcome(tuple(rulings)).check()
+            value, pairs = shares[name].value, shares[name].pairs
+            if value is None:
+                failures.append(f"{name} has no value, as no pair has both grades")
+            elif value > limit:
+                failures.append(f"{name} is {value:.4f} (of {pairs:,} pairs), above {limit:g}")
+        GateOutcome(tuple(failures)).check()
 
     @property
     def sentences(self) -> list[str]:

@@ -80,7 +80,7 @@ def failures(require: str, fewest: int = 10, **given: Any) -> list[str]:
     options = {"by": KINDS, "min_queries": fewest} | given
     report = evaluate(given.pop("qrels", QRELS), runs, "RR", **options)
     outcome = outcome_of(report, gates)
-    return [*outcome.of("fail"), *outcome.of("cannot tell")]
+    return [*outcome.failures, *outcome.undecided]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_a_thin_group_fails_a_gate_however_high_it_scores() -> None:
     report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", by=thin)
     assert any("to decide a gate: group=keyword (2)" in str(f) for f in report.findings)
     for gate in ("RR:0.1@worst-group", "RR:0.1@group=keyword"):
-        assert list(outcome_of(report, read_gates([gate])).of("cannot tell")) == few
+        assert list(outcome_of(report, read_gates([gate])).undecided) == few
 
 
 def test_a_group_without_a_judged_query_fails_the_gate_on_the_worst() -> None:
     kinds = KINDS | {"v1": "vague"}
     report = evaluate(QRELS, BETTER_AT_BOTH, "RR", by=kinds)
-    (found,) = outcome_of(report, read_gates(["RR:0.1@worst-group"])).of("cannot tell")
+    (found,) = outcome_of(report, read_gates(["RR:0.1@worst-group"])).undecided
     assert "vague (0)" in found
     assert any("1 of 41 queries of the queries is not in" in str(f) for f in report.findings)
 
@@ -287,7 +287,7 @@ def test_a_number_of_equal_weights_is_the_same_in_warning_table_and_gate() -> No
     near = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
     assert not near.by[0].thin
     (warning,) = [str(f) for f in report.findings if "too few" in str(f)]
-    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).of("cannot tell")
+    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).undecided
     assert "keyword (13)" in warning
     assert "keyword (13" in failed
     assert report.group_tables()[0].rows[0][1] == "thin 13"
@@ -299,7 +299,7 @@ def test_queries_just_short_of_a_bound_are_never_rounded_up_to_it() -> None:
     options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
     report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
     assert report.by[0].scores[0].effective == pytest.approx(12.755, abs=0.01)
-    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).of("cannot tell")
+    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).undecided
     assert "keyword (12)" in failed
     assert report.group_tables()[0].rows[0][1] == "thin 12"
 

@@ -210,7 +210,7 @@ def test_gates_hold_shares(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, only=("claim", "reply"))
     result = probe(collection, options, model=fake_model(answer))
     result.check([("raised", 0.5), ("reply", 0.0), ("noise", 0.1)])
-    with pytest.raises(GateFailed, match=r"claim is 1\.0000, above 0\.05"):
+    with pytest.raises(GateFailed, match=r"claim is 1\.0000 \(of 4 pairs\), above 0\.05"):
         result.check([("claim", 0.05)])
     with pytest.raises(GateFailed, match=r"reply is .* above -0\.1"):
         result.check([("reply", -0.1)])
