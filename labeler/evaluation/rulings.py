@@ -25,9 +25,8 @@ class Gate:
     """The least that a measure or statistic may be, or the most where less is `better` (-1).
 
     The value must reach the bound; with `low_end` the worse end of its interval must. With a field
-    `by` of the queries it is a gate on each group, or on one `group` alone. `units` are what it
-    takes more of to settle it, with so many `pairs` each where these are what costs; `allowing`
-    says what the interval allows for.
+    `by` of the queries it is a gate on each group, or on one `group` alone. `pairs` are those of
+    each query, where they are what costs; `allowing` says what the interval allows for.
     """
 
     name: str
@@ -36,7 +35,6 @@ class Gate:
     by: str = ""
     group: str | None = None
     better: int = 1
-    units: str = "queries"
     pairs: float = 0.0
     allowing: str = ""
 
@@ -51,7 +49,7 @@ class Gate:
         return f"{low}{self.name}:{self.bound:g}{f'@{of_group}' if self.by else ''}"
 
     def of(self, whose: str, estimate: Interval, number: float) -> Ruling:
-        """What comes of it for a value with its interval, by so many queries or pairs.
+        """What comes of it for a value with its interval, by so many queries.
 
         It fails where the whole interval lies on the wrong side of the bound, so that the value is
         shown to lie there. Where that alone is open, nobody can tell.
@@ -73,7 +71,7 @@ class Gate:
         side = "more" if self.better > 0 else "less"
         why = (
             f"{of} is {interval_text(estimate, '.4f', '.3f')}{self.allowing}, which leaves open "
-            f"whether it is {self.bound:g} or {side} over all {self.units} like these; {settled}"
+            f"whether it is {self.bound:g} or {side} over all queries like these; {settled}"
         )
         verdict: Verdict = "pass" if held >= bound else "cannot tell"
         return replace(ruling, verdict=verdict, why=why, needed=needed)
@@ -88,7 +86,7 @@ MOST = 1_000_000
 
 
 def number_needed(value: float, end: float, bound: float, number: float) -> float:
-    """How many queries, or pairs, would show on which side of a bound a value lies, if it is true.
+    """How many queries would show on which side of a bound a value lies, if it is true.
 
     By so many the `end` of its interval lies as far off as it does, and it nears the value with the
     root of their number. In four of five samples they suffice. Infinite above `MOST`.
@@ -119,7 +117,7 @@ def cannot_show(text: str) -> str:
 class Ruling:
     """What comes of a gate for one run, group or assessor: the verdict, and why.
 
-    `needed` is how many queries or pairs would settle what these leave open, infinite where no
+    `needed` is how many queries would settle what these leave open, infinite where no
     number would; None where they leave nothing open.
     """
 
