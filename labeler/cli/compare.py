@@ -18,6 +18,7 @@ from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
 from labeler.evaluation.gates import outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
+from labeler.evaluation.rulings import GateOutcome
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
@@ -136,7 +137,7 @@ def command(
         return
     page = to.beside(html)
     held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
-    measures = (*options.measures, *(str(gate.measure) for gate in held))
+    measures = (*options.measures, *(gate.name for gate in held))
     if any(gate.by for gate in held):
         raise Misuse("gates on groups are those of evaluate", parameter="require")
     how = replace(
@@ -154,14 +155,16 @@ def command(
         judged = asked(flags, partial(ajudge_missing, sides, judging), show_judging_plan, to)
         sides = replace(sides)
     result = result_of(sides)
+    if held or is_gate:
+        of = outcome_of(result.report, held, no_worse_than=is_gate).rulings
+        outcome = GateOutcome.of((*of, *slow_losses(result.looks)))
+        result = replace(result, report=replace(result.report, gates=outcome))
     if page is not None:
         write_decision(result, page)
         note(f"wrote {page.path}")
     show_result(result, to)
-    if held or is_gate:
-        outcome = outcome_of(result.report, held, no_worse_than=is_gate)
-        if options.history:  # the look is kept, whatever did not pass
-            keep_looks(options.history, result.looks)
-        (outcome + slow_losses(result.looks)).check()
+    if options.history:  # the look is kept, whatever did not pass
+        keep_looks(options.history, result.looks)
+    result.report.gates.check()
     if judged and judged.stopped:
         raise judged.stopped

@@ -29,6 +29,7 @@ from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
+from labeler.evaluation.rulings import cannot_show, number_needed, settled_by
 from labeler.evaluation.scores import Comparison, over_common_queries
 from labeler.evaluation.verdicts import (
     PEOPLE_CHECK,
@@ -319,13 +320,13 @@ class SystemComparison(Result):
         Before them stands what so few queries cannot show, after them a look at a gate.
         """
         lines = [
-            *(("What these queries cannot show", text) for text in self._beyond()),
             ("Which", self.which),
             ("How sure", self.how_sure),
             ("What would make it surer", self.surer),
             *(("This look", str(look)) for look in self.looks),
         ]
-        return [f"{name}: {line}" for name, line in lines]
+        beyond = [*map(cannot_show, self._beyond()), *self.report.gates.left_open]
+        return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:
         """What no outcome of these queries shows: a small p, or a loss as small as a margin."""
@@ -339,10 +340,11 @@ class SystemComparison(Result):
                 )
         for e in self.report.equivalences:
             if e.margin < e.resolved < math.inf:
-                needed = math.ceil(e.queries * (e.resolved / e.margin) ** 2)
+                needed = number_needed(0.0, -e.resolved, -e.margin, e.queries)
                 yield (
-                    f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries resolve "
-                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would, of two equal systems."
+                    f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries like these "
+                    f"resolve {e.resolved:.3f} for {e.run}; "
+                    f"{settled_by(needed, 'both are alike')}."
                 )
 
     @cached_property
