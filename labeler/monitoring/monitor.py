@@ -34,6 +34,7 @@ KINDS: dict[str, str] = {
     "judge-failures": "more than a tenth of the new replies gave no grade",
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
+    "query-drift": "users search for other things than in the weeks before",
 }
 """What each kind of alarm says, by the names with which a caller chooses among them."""
 
@@ -245,7 +246,7 @@ def _corpus(
     drift = corpus_drift(documents, collection, options, control)
     passages = count_of(sum(drift.passages.values()), "passage")
     basis = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
-    return _watched("corpus", basis, drift)
+    return _watched("corpus", basis, drift, FINE if drift.judged else TOO_LITTLE)
 
 
 def _logs(
@@ -264,7 +265,8 @@ def _logs(
             yield _unwatched("clicks", "clicks: the log says neither what was shown nor clicked")
         try:
             queries = searched_queries(collection, searches_of(log))
-            yield _watched("queries", basis, queries, NO_LIMIT if queries.proposal else TOO_LITTLE)
+            state = TOO_LITTLE if queries.shift.missing else FINE
+            yield _watched("queries", basis, queries, state)
         except BadInput as error:
             yield Watched("queries", TOO_LITTLE, Finding(f"users' queries: {error}"))
         yield _watched(LOG_READ, basis, log.reading, NO_LIMIT)

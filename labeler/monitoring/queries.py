@@ -27,11 +27,14 @@ from labeler.queries.traffic import STRATA, no_query, normalized
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
+from labeler.stats.drift import Drift, shift
 
 # The searches of a log: how often each query was searched for, by how many people, of late.
 
 RECENT_WEEKS = 4
 """Queries are proposed from so many last weeks."""
+MOST_COMPARED = 1000
+"""Weeks are compared by so many queries, those that were searched for most, and all others."""
 _MONDAY = date(2024, 1, 1).toordinal()
 
 
@@ -77,7 +80,8 @@ class SearchLog(NamedTuple):
     """Searches by week and by query, and what was left out, by reason.
 
     Of each of `texts`, `recent` is how often it was searched for in the last weeks, `totals` in the
-    whole log, and `people` in how many sessions, where one without a name counts as one.
+    whole log, and `people` in how many sessions, where one without a name counts as one. `by_week`
+    has the searches of each whole week, `(queries,)`: of those searched for most, and of others.
     """
 
     weeks: Sequence[WeekSearches]
@@ -86,6 +90,7 @@ class SearchLog(NamedTuple):
     totals: Integers
     people: Integers
     dropped: Mapping[str, int]
+    by_week: Sequence[Integers]
 
 
 def counted(searches: Iterable[Search]) -> SearchLog:
@@ -125,6 +130,12 @@ def counted(searches: Iterable[Search]) -> SearchLog:
     recent, asked = week > week.max() - RECENT_WEEKS, frame["query"]
     of_queries = partial(np.bincount, minlength=len(places))
     mondays, searched = np.unique(week, return_counts=True)
+    totals = of_queries(asked)
+    # the first and the last week may be parts of one
+    first, last = ((day - _MONDAY) / 7 for day in (frame["day"].min(), frame["day"].max() + 1))
+    whole = [number for number in mondays.tolist() if first <= number <= last - 1]
+    rarest_first = np.argsort(totals, kind="stable")
+    by_week = [of_queries(asked[week == number])[rarest_first] for number in whole]
     return SearchLog(
         [
             WeekSearches(date.fromordinal(_MONDAY + 7 * number).isoformat(), searches)
@@ -132,9 +143,10 @@ def counted(searches: Iterable[Search]) -> SearchLog:
         ],
         [max(of, key=lambda form: (of[form], form)) for of in forms.values()],
         of_queries(asked[recent]),
-        of_queries(asked),
+        totals,
         of_queries(asked[first]),
         dict(dropped),
+        [np.append(of[-MOST_COMPARED:], of[:-MOST_COMPARED].sum()) for of in by_week],
     )
 
 
@@ -179,15 +191,29 @@ class Proposal(NamedTuple):
 class SearchedQueries(Result):
     """Users' searches by week, and queries that a collection lacks, which has `queries`.
 
-    `dropped` counts the searches that were left out, by reason.
+    `dropped` counts the searches that were left out, by reason. `shift` says whether the last whole
+    week is as those before it.
     """
 
     weeks: Sequence[WeekSearches]
     queries: int
     dropped: Mapping[str, int]
     proposal: Proposal | None
+    shift: Drift
+
+    @property
+    def alarms(self) -> list[Finding]:
+        """That users search for other things than in the weeks before."""
+        return [
+            Finding(f"users search for other things than before: {each}", about="query-drift")
+            for each in self.shift.alarms
+        ]
 
     def _findings(self) -> Iterator[Finding]:
+        beside = f"The last whole week beside {count_of(self.shift.others, 'other')}"
+        about = map(str, self.shift.departures)
+        left = f"nothing is told without {count_of(self.shift.missing, 'more')}"
+        yield Note(f"{beside}: {next(about, left)}.")
         if self.proposal is None:
             yield Finding(
                 f"No query is proposed: the last {RECENT_WEEKS} weeks have fewer than {FEWEST} "
@@ -211,7 +237,8 @@ class SearchedQueries(Result):
 
     def as_json(self) -> dict[str, Any]:
         """All figures by name, and what is said of them."""
-        return self.picked("weeks", "queries", "dropped", "proposal", findings=self.findings)
+        names = "weeks", "queries", "dropped", "proposal", "shift", "alarms"
+        return self.picked(*names, findings=self.findings)
 
 
 def searched_queries(
@@ -240,7 +267,22 @@ def searched_queries(
         raise BadInput(f"the log has no search that can be looked at ({why})")
     if log.recent.sum() >= FEWEST:
         proposal = propose(queries, log, add)
-    return SearchedQueries(log.weeks, len(queries), log.dropped, proposal)
+    shift = shift_of_weeks(log.by_week)
+    return SearchedQueries(log.weeks, len(queries), log.dropped, proposal, shift)
+
+
+def shift_of_weeks(by_week: Sequence[Integers], seed: int = 0) -> Drift:
+    """Whether the last of some weeks is as those before it.
+
+    Of each with half as many searches as the middle one or more, as many are drawn: fewer look less
+    alike by chance.
+    """
+    if not by_week:
+        return Drift(0)
+    sizes, rng = [int(of.sum()) for of in by_week], np.random.default_rng(seed)
+    least = min(size for size in sizes if size >= np.median(sizes) / 2)
+    usable = [of for of, size in zip(by_week, sizes, strict=True) if size >= least]
+    return shift(np.array([rng.multivariate_hypergeometric(of, least) for of in usable]).T / least)
 
 
 def propose(queries: Mapping[str, Query], log: SearchLog, add: int) -> Proposal:

@@ -113,15 +113,45 @@ def _departure(figure: str, own: Floats, others: Floats, tail: float) -> Departu
     They allow for as many sessions, for as many pairs, of which one moved by a grade at least, and
     for what is too small to matter.
     """
-    pairs, sessions = others.shape
-    more = own - np.nanmean(others, axis=1)
-    by_session = float(np.nanmean(others, axis=0).std(ddof=1)) * sqrt(1 + 1 / sessions)
+    pairs, more = len(own), own - np.nanmean(others, axis=1)
+    beside = _beside(figure, float(more.mean()), np.nanmean(others, axis=0), tail)
     by_pair = max(float(more.std(ddof=1)) / sqrt(pairs), 1 / pairs)
-    limits = (
-        t_quantile(1 - tail, sessions - 1) * by_session,
-        t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair,
-    )
-    return Departure(figure, float(more.mean()), max(LEAST_CHANGE, *limits))
+    return beside._replace(limit=max(beside.limit, t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair))
+
+
+def _beside(figure: str, size: float, others: Floats, tail: float) -> Departure:
+    """How much larger a session's value is, with the limit by those of others, `(sessions,)`."""
+    apart = float(others.std(ddof=1)) * sqrt(1 + 1 / len(others))
+    return Departure(figure, size, max(LEAST_CHANGE, t_quantile(1 - tail, len(others) - 1) * apart))
+
+
+# Weeks of searches, which vary by themselves as sessions do: is the last as those before it?
+
+
+def shift(shares: Floats) -> Drift:
+    """Whether the last of some weeks is as those before it, of the shares of `(queries, weeks)`.
+
+    What counts is the share of searches that would have to be others for a week to be as the mean
+    of those beside it. A week that was not as those before it is no measure of later ones.
+    """
+    calm, drift = shares[:, :1], Drift(0)
+    for week in shares[:, 1:].T:
+        drift = Drift(calm.shape[1], _moved(week, calm))
+        if not drift.alarms:
+            calm = np.column_stack([calm, week])
+    return drift
+
+
+def _moved(week: Floats, others: Floats) -> Sequence[Departure]:
+    """How far a week `(queries,)` lies from others; nothing beside too few."""
+    weeks = others.shape[1]
+    if weeks < FEWEST_SESSIONS:
+        return ()
+    centers = others.mean(axis=1)
+    # each of the others beside the mean of the rest
+    apart = np.abs(others.T - centers).sum(axis=1) / 2 * weeks / (weeks - 1)
+    size = float(np.abs(week - centers).sum() / 2 - apart.mean())
+    return [_beside("share of searches that are others", size, apart, _TAIL)]
 
 
 # Whether another prompt, or another model, grades as the old one does.
