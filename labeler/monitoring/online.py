@@ -18,7 +18,7 @@ from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
 from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap
 from labeler.stats.means import difference_interval, wilson_of
-from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT, t_quantile
+from labeler.stats.student import SIGNIFICANT, t_of, t_quantile
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -273,7 +273,7 @@ def less(own: Interval, first: Interval, compared: int) -> Interval:
         return UNKNOWN
     both = ((of.value or 0.0, of.low or 0.0, of.high or 0.0) for of in (own, first))
     value, ends = (own.value or 0.0) - (first.value or 0.0), difference_interval(*both)
-    reach = t_quantile(1 - SIGNIFICANT / 2 / compared, GROUPS) / NORMAL_QUANTILE
+    reach = t_quantile(1 - SIGNIFICANT / 2 / compared, GROUPS) / t_of(GROUPS)
     return Interval(value, *(value + reach * (end - value) for end in ends))
 
 

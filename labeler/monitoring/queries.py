@@ -132,8 +132,8 @@ def counted(searches: Iterable[Search]) -> SearchLog:
     mondays, searched = np.unique(week, return_counts=True)
     totals = of_queries(asked)
     # the first and the last week may be parts of one
-    first, last = ((day - _MONDAY) / 7 for day in (frame["day"].min(), frame["day"].max() + 1))
-    whole = [number for number in mondays.tolist() if first <= number <= last - 1]
+    begin, end = ((day - _MONDAY) / 7 for day in (frame["day"].min(), frame["day"].max() + 1))
+    whole = [number for number in mondays.tolist() if begin <= number <= end - 1]
     rarest_first = np.argsort(totals, kind="stable")
     by_week = [of_queries(asked[week == number])[rarest_first] for number in whole]
     return SearchLog(
@@ -210,10 +210,6 @@ class SearchedQueries(Result):
         ]
 
     def _findings(self) -> Iterator[Finding]:
-        beside = f"The last whole week beside {count_of(self.shift.others, 'other')}"
-        about = map(str, self.shift.departures)
-        left = f"nothing is told without {count_of(self.shift.missing, 'more')}"
-        yield Note(f"{beside}: {next(about, left)}.")
         if self.proposal is None:
             yield Finding(
                 f"No query is proposed: the last {RECENT_WEEKS} weeks have fewer than {FEWEST} "
@@ -229,6 +225,10 @@ class SearchedQueries(Result):
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")
         if self.dropped:
             yield Note(f"Searches left out: {counts_of(self.dropped)}.")
+        others, missing = count_of(self.shift.others, "other"), self.shift.missing
+        left = f"nothing is told before {count_of(missing, 'more is', 'more are')} there"
+        about = next(map(str, self.shift.departures), left)
+        yield Note(f"The last whole week beside {others}: {about}.")
 
     def tables(self) -> list[Table]:
         """The weeks, and the proposed queries."""
