@@ -34,7 +34,7 @@ from labeler.stats.drift import Drift, shift
 RECENT_WEEKS = 4
 """Queries are proposed from so many last weeks."""
 MOST_COMPARED = 1000
-"""Weeks are compared by so many queries, those that were searched for most, and all others."""
+"""Weeks are compared by so many queries, those searched for most, and by all others."""
 _MONDAY = date(2024, 1, 1).toordinal()
 
 
@@ -81,7 +81,8 @@ class SearchLog(NamedTuple):
 
     Of each of `texts`, `recent` is how often it was searched for in the last weeks, `totals` in the
     whole log, and `people` in how many sessions, where one without a name counts as one. `by_week`
-    has the searches of each whole week, `(queries,)`: of those searched for most, and of others.
+    has the searches of each whole week, `(queries, weeks)`: of those searched for most, and of all
+    others.
     """
 
     weeks: Sequence[WeekSearches]
@@ -90,7 +91,7 @@ class SearchLog(NamedTuple):
     totals: Integers
     people: Integers
     dropped: Mapping[str, int]
-    by_week: Sequence[Integers]
+    by_week: Integers
 
 
 def counted(searches: Iterable[Search]) -> SearchLog:
@@ -131,11 +132,11 @@ def counted(searches: Iterable[Search]) -> SearchLog:
     of_queries = partial(np.bincount, minlength=len(places))
     mondays, searched = np.unique(week, return_counts=True)
     totals = of_queries(asked)
+    monday, days = _MONDAY + 7 * week, frame["day"]
     # the first and the last week may be parts of one
-    begin, end = ((day - _MONDAY) / 7 for day in (frame["day"].min(), frame["day"].max() + 1))
-    whole = [number for number in mondays.tolist() if begin <= number <= end - 1]
-    rarest_first = np.argsort(totals, kind="stable")
-    by_week = [of_queries(asked[week == number])[rarest_first] for number in whole]
+    whole = frame[(monday >= days.min()) & (monday + 6 <= days.max())]
+    rare = np.sort(totals)[:-MOST_COMPARED].max(initial=0)
+    compared = whole["query"].where(totals[whole["query"]] > rare, -1)
     return SearchLog(
         [
             WeekSearches(date.fromordinal(_MONDAY + 7 * number).isoformat(), searches)
@@ -146,7 +147,7 @@ def counted(searches: Iterable[Search]) -> SearchLog:
         totals,
         of_queries(asked[first]),
         dict(dropped),
-        [np.append(of[-MOST_COMPARED:], of[:-MOST_COMPARED].sum()) for of in by_week],
+        pd.crosstab(compared, week[whole.index]).to_numpy(),
     )
 
 
@@ -225,10 +226,7 @@ class SearchedQueries(Result):
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")
         if self.dropped:
             yield Note(f"Searches left out: {counts_of(self.dropped)}.")
-        others, missing = count_of(self.shift.others, "other"), self.shift.missing
-        left = f"nothing is told before {count_of(missing, 'more is', 'more are')} there"
-        about = next(map(str, self.shift.departures), left)
-        yield Note(f"The last whole week beside {others}: {about}.")
+        yield Note(f"The last whole week: {self.shift.told('week')}.")
 
     def tables(self) -> list[Table]:
         """The weeks, and the proposed queries."""
@@ -271,18 +269,19 @@ def searched_queries(
     return SearchedQueries(log.weeks, len(queries), log.dropped, proposal, shift)
 
 
-def shift_of_weeks(by_week: Sequence[Integers], seed: int = 0) -> Drift:
-    """Whether the last of some weeks is as those before it.
+def shift_of_weeks(by_week: Integers, seed: int = 0) -> Drift:
+    """Whether the last of some weeks is as those before it, by the searches `(queries, weeks)`.
 
     Of each with half as many searches as the middle one or more, as many are drawn: fewer look less
     alike by chance.
     """
-    if not by_week:
+    sizes, rng = by_week.sum(axis=0), np.random.default_rng(seed)
+    if not sizes.size:
         return Drift(0)
-    sizes, rng = [int(of.sum()) for of in by_week], np.random.default_rng(seed)
-    least = min(size for size in sizes if size >= np.median(sizes) / 2)
-    usable = [of for of, size in zip(by_week, sizes, strict=True) if size >= least]
-    return shift(np.array([rng.multivariate_hypergeometric(of, least) for of in usable]).T / least)
+    usable = by_week[:, 2 * sizes >= np.median(sizes)]
+    least = usable.sum(axis=0).min()
+    drawn = [rng.multivariate_hypergeometric(of, least) / least for of in usable.T]
+    return shift(np.array(drawn))
 
 
 def propose(queries: Mapping[str, Query], log: SearchLog, add: int) -> Proposal:
