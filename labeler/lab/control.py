@@ -181,7 +181,7 @@ class DriftCheck(Result):
     def beside_sessions(self) -> str:
         """What lies farther from other sessions than these vary, or how far nothing lies."""
         each = ", a control each, a day apart" if self.drift.missing else ""
-        return f"{self.drift.told('session')}{each}"
+        return f"{self.drift.beside('session')}{each}"
 
     def _left_out(self) -> Iterator[str]:
         """Which pairs are not compared, and why."""

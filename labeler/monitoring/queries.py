@@ -226,7 +226,7 @@ class SearchedQueries(Result):
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")
         if self.dropped:
             yield Note(f"Searches left out: {counts_of(self.dropped)}.")
-        yield Note(f"The last whole week: {self.shift.told('week')}.")
+        yield Note(f"The last whole week: {self.shift.beside('week')}.")
 
     def tables(self) -> list[Table]:
         """The weeks, and the proposed queries."""

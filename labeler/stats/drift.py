@@ -70,7 +70,7 @@ class Drift(NamedTuple):
         """How many more sessions are needed."""
         return 0 if self.departures else max(1, FEWEST_SESSIONS - self.others)
 
-    def told(self, unit: str) -> str:
+    def beside(self, unit: str) -> str:
         """What lies farther from other sessions than these vary, or how far nothing lies."""
         if self.missing:
             more = count_of(self.missing, f"more {unit}")
