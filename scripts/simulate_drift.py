@@ -69,8 +69,8 @@ def years(repeats: int, rng: np.random.Generator) -> None:
         every = (drifts(sessions(world, pairs, rng)) for _ in range(repeats))
         alarms = np.array([[bool(each.alarms) for each in of] for of in every])
         controls = alarms[:, FEWEST_SESSIONS - 1 :].mean()
-        year = shown("years", alarms.any(axis=1).mean(), repeats)
-        print(f"{pairs:3} pairs, {world:8} controls {controls:.4f}  {year}", flush=True)
+        year = alarms.any(axis=1).mean()
+        print(f"{pairs} pairs, {world}: {controls:.4f}", shown("years", year, repeats), flush=True)
 
 
 def power(repeats: int, rng: np.random.Generator) -> None:
@@ -84,11 +84,8 @@ def power(repeats: int, rng: np.random.Generator) -> None:
             alarms = [bool(each.alarms) for each in drifts(np.array(columns, float).T)]
             since = alarms[max(at, FEWEST_SESSIONS) - 1 :]
             every.append((since[0], any(since[:4]), since[-1]))
-        cells = "  ".join(f"{value:.2f}" for value in np.mean(every, axis=0))
-        print(
-            f"{pairs} pairs, noise {noise}, {share:.2f} lower from session {at:2}: {cells}",
-            flush=True,
-        )
+        cells = np.mean(every, axis=0).round(2)
+        print(f"{pairs} pairs, noise {noise}, {share:.2f} lower from {at:2}:", *cells, flush=True)
 
 
 WEEKS, QUERIES, TOPICS, SINCE = 52, 1000, 40, 30
@@ -120,15 +117,15 @@ def searches(repeats: int, rng: np.random.Generator) -> None:
             logs = (searched(world, sessions, share, rng) for _ in range(repeats))
             alarms = [[bool(shift_of_weeks(log[:, :end]).alarms) for end in ends] for log in logs]
             cells += [np.mean(alarms, axis=0)[0], np.any(alarms, axis=1).mean()]
-        print(f"{sessions:4} {world:8}", *(f"{cell:.2f}" for cell in cells[1:]), flush=True)
+        print(f"{sessions:4} {world:8}", *np.round(cells[1:], 2), flush=True)
 
 
 def main() -> None:
-    what = "years", "power", "searches"
-    given = parser(__doc__, what=what, repeats=400, seed=0).parse_args()
+    run = {"years": years, "power": power, "searches": searches}
+    given = parser(__doc__, what=(*run,), repeats=400, seed=0).parse_args()
     rng = np.random.default_rng(given.seed)
     for name in given.what:
-        {"years": years, "power": power, "searches": searches}[name](given.repeats, rng)
+        run[name](given.repeats, rng)
 
 
 if __name__ == "__main__":

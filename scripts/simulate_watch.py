@@ -47,7 +47,7 @@ class Assessor:
     """Grades by a hash of what it is asked, with noise, and more leniently where it is told to."""
 
     def __init__(self, noise: float, lenient: float, rng: np.random.Generator) -> None:
-        self.noise, self.lenient, self.rng, self.name = noise, lenient, rng, "made-1"
+        self.noise, self.lenient, self.rng = noise, lenient, rng
         self.is_lenient = False
 
     def reply(self, request: Request) -> Reply:
@@ -57,7 +57,7 @@ class Assessor:
             grade += 1
         if self.rng.random() < self.noise:
             grade += int(self.rng.choice([-1, 1]))
-        return Reply(f'{{"grade": {min(max(grade, 0), 3)}}}', model=self.name)
+        return Reply(f'{{"grade": {min(max(grade, 0), 3)}}}', model="made-1")
 
 
 def weeks(folder: Path, given: argparse.Namespace, seed: int) -> Iterator[dict[str, int]]:
