@@ -70,7 +70,7 @@ def years(repeats: int, rng: np.random.Generator) -> None:
         alarms = np.array([[bool(each.alarms) for each in of] for of in every])
         controls = alarms[:, FEWEST_SESSIONS - 1 :].mean()
         year = alarms.any(axis=1).mean()
-        print(f"{pairs} pairs, {world}: {controls:.4f}", shown("years", year, repeats), flush=True)
+        print(f"{pairs} pairs, {world}: {controls:.4f}", shown("years", year, repeats))
 
 
 def power(repeats: int, rng: np.random.Generator) -> None:
@@ -85,7 +85,7 @@ def power(repeats: int, rng: np.random.Generator) -> None:
             since = alarms[max(at, FEWEST_SESSIONS) - 1 :]
             every.append((since[0], any(since[:4]), since[-1]))
         cells = np.mean(every, axis=0).round(2)
-        print(f"{pairs} pairs, noise {noise}, {share:.2f} lower from {at:2}:", *cells, flush=True)
+        print(f"{pairs} pairs, noise {noise}, {share:.2f} lower from {at:2}:", *cells)
 
 
 WEEKS, QUERIES, TOPICS, SINCE = 52, 1000, 40, 30

@@ -205,10 +205,8 @@ class SearchedQueries(Result):
     @property
     def alarms(self) -> list[Finding]:
         """That users search for other things than in the weeks before."""
-        return [
-            Finding(f"users search for other things than before: {each}", about="query-drift")
-            for each in self.shift.alarms
-        ]
+        text = f"users search for other things {self.shift.beside('week')}"
+        return [Finding(text, about="query-drift")] if self.shift.alarms else []
 
     def _findings(self) -> Iterator[Finding]:
         if self.proposal is None:
@@ -226,7 +224,8 @@ class SearchedQueries(Result):
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")
         if self.dropped:
             yield Note(f"Searches left out: {counts_of(self.dropped)}.")
-        yield Note(f"The last whole week: {self.shift.beside('week')}.")
+        if not self.shift.alarms:
+            yield Note(f"The last whole week: {self.shift.beside('week')}.")
 
     def tables(self) -> list[Table]:
         """The weeks, and the proposed queries."""
