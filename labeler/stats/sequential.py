@@ -72,7 +72,7 @@ class Drawn:
 
     def settled(self, values: Floats) -> Floats:
         """`(drawn + 1,)`: the least sum before each draw of some values, and after the last."""
-        return self.low.sum() + np.append(0.0, np.cumsum(values - self.low[: len(values)]))
+        return np.cumsum(np.append(self.low.sum(), values - self.low[: len(values)]))
 
     def shares(self, values: Floats) -> Floats:
         """`(drawn,)`: the first values as shares of the way from their lower bounds."""
@@ -147,19 +147,19 @@ def capital(of: Drawn, values: Floats, total: float) -> Floats:
     return np.asarray(top + np.log(np.exp(each - top).mean(axis=0)), dtype=np.float64)
 
 
-def draws_until(of: Drawn, values: Floats, within: tuple[float, float, float]) -> int:
+def draws_until(of: Drawn, values: Floats, goals: Floats) -> int:
     """After how many draws `values`, were they all, are told apart from a sum, or lie near it.
 
-    `within` is that sum between the least and the most that is near it.
+    `goals` are the least that is near, that sum, and the most.
     """
-    least, total, most = within
+    least, total, most = map(float, goals)
     turned = of.turned, -values
     is_near = max(_draws_above(of, values, least), _draws_above(*turned, -most))
     return min(_draws_above(of, values, total), _draws_above(*turned, -total), is_near)
 
 
 def _draws_above(of: Drawn, values: Floats, total: float) -> int:
-    """After how many draws it is shown that values sum up to more than `total`; else all of them."""
+    """After how many draws it is shown that values sum up to more than a total; else all."""
     is_shown = capital(of, values, total) >= -math.log(SIGNIFICANT / 2)
     shown = np.flatnonzero(is_shown | (of.settled(values)[1:] > total))
     return int(shown[0]) + 1 if len(shown) else len(values)

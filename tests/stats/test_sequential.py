@@ -130,7 +130,9 @@ def test_draws_until_is_the_first_look_at_which_the_bounds_tell() -> None:
         of = Drawn(low, high, values * draw.random(40), case)
         looks = [
             sum_bounds(of, values[:n], values[:n])
-            for n in range(draws_until(of, values, (total - near, total, total + near)) + 1)
+            for n in range(
+                draws_until(of, values, np.array([total - near, total, total + near])) + 1
+            )
         ]
         told = [a > total or b < total or (a > total - near and b < total + near) for a, b in looks]
         assert told.index(True) == len(looks) - 1
