@@ -482,10 +482,11 @@ def test_an_assessor_forecasts_people_whose_grades_alone_decide(
     assert decision.sentences[0].endswith("by people's grades (human).")
     assert len(asked) == len({*asked})
     assert decision.look.judged == len({*graded})
-    card = json.loads((coll / "card.json").read_text())["decide"]["llm.compared of old and bad"]
+    card = json.loads((coll / "card.json").read_text())["decide"]["human of old and bad"]
     is_whole = len(asked) >= 3 * len(QUERIES)
     assert (card["forecast_since"] is not None) == is_whole
     assert not is_whole or 10 <= card["forecast_since"] < decision.look.drawn
+    assert len(card["queries_drawn"]) == decision.look.drawn
 
 
 def test_forecasts_are_asked_for_where_they_spare_people_more_than_they_cost() -> None:
@@ -528,7 +529,7 @@ def test_what_forecasts_spare_is_seen_before_and_after_they_are_there() -> None:
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        ({"people": "labels.qrels"}, "labeler import .*labels.qrels --into .* --as labels"),
+        ({"people": "labels.qrels"}, "labels.qrels is no set of .*; import it first, as labels"),
         ({"people": "llm"}, "holds grades of a model, and people's decide"),
         ({"people": "human", "qrels": "human"}, "people's grades alone decide"),
         ({}, "name the assessor who judges"),

@@ -183,7 +183,7 @@ class Draws:
         """
         if len(graded := self.graded(grades)) < GRADED_FIRST:
             return None
-        (_, _, known, expected), (low, width, _, others) = (
+        (_, _, by_grades, expected), (low, width, _, others) = (
             self._shares(queries, grades, forecasts) for queries in (graded, self.order)
         )
         has_forecast, drawn = [query in forecasts for query in self.order], self.drawn_by(grades)
@@ -195,14 +195,14 @@ class Draws:
             shown = draw.integers(len(graded), size=len(graded))
             like = draw.choice(shown, size=len(self.order))
             forecast = low + width * np.where(has_forecast, others, expected[like])
-            values = np.clip(forecast + width * (known - expected)[like], *ends.T)
+            values = np.clip(forecast + width * (by_grades - expected)[like], *ends.T)
             since = self.since if self.forecasts else drawn
             of = replace(self.drawn_from, forecast=forecast if forecasts else None, since=since)
             until.append(draws_until(of, values, goals))
         further = self.order[: max(int(np.quantile(until, LIKELY)), drawn)]
         # of a query that is settled, as large a part of its pairs as of those before
-        asked, there = (len(self.unjudged(by, self.order[:drawn])) for by in (grades, self.before))
-        part = 1 - asked / there if there else 1.0
+        now, before = (len(self.unjudged(by, self.order[:drawn])) for by in (grades, self.before))
+        part = 1 - now / before if before else 1.0
         left = [query for query in further if self._is_open(query, grades)]
         return round(part * len(self.unjudged(grades, left)))
 

@@ -232,7 +232,8 @@ class _Deciding:
     @property
     def entry(self) -> str:
         """The name under which the card has this decision."""
-        return f"{self.name} of {' and '.join(self.systems.runs)}"
+        by = self.systems.qrels.stem if self.is_by_people else self.name
+        return f"{by} of {' and '.join(self.systems.runs)}"
 
     def grades(self, without: str = "") -> Grades:
         """What is judged by now, without the grades of one name."""
@@ -265,8 +266,9 @@ class _Deciding:
             return draws
         entry = card_section(read_card(self.systems.collection), SECTION).get(self.entry, {})
         drawn, since = entry.get("queries_drawn", []), entry.get("forecast_since")
-        if since is None or drawn != draws.order[: len(drawn)]:
-            since = draws.drawn_by(self.grades())
+        if drawn != draws.order[: len(drawn)]:
+            drawn, since = [], 0
+        since = len(drawn) if since is None else since
         return replace(draws, forecasts=self.forecasts, since=since)
 
     @cached_property
@@ -344,7 +346,7 @@ class _Deciding:
             if pairs and output:
                 of, note = act.systems.collection, control.note
                 decision = replace(decision, sheet=route_sheet(of, pairs, output, names, note))
-        return await act._ended(decision, control) if act.systems.options.fill else decision
+        return await act._ended(decision, control)
 
     def _by_people(
         self, judged: JudgeResult | None = None, spent: Spending | None = None
@@ -383,8 +385,7 @@ class _Deciding:
         draws, forecast = self.draws, None
         if decision.verdict == "not known yet":
             forecast = self.forecast if self.is_by_people else None
-            known = self.forecasts if draws.forecasts else {}
-            likely = draws.likely(self.grades(), self.margin, known)
+            likely = draws.likely(self.grades(), self.margin, draws.forecasts)
             decision = replace(decision, likely=likely, forecast=forecast)
         entry = decision.as_json() | {
             "seed": self.systems.options.seed,
@@ -537,8 +538,8 @@ def _people_in(collection: Collection, options: CompareOptions) -> Path:
         check_name(name)
     path = collection.qrels(name)
     if given.is_file() and not (path.is_file() and given.samefile(path)):
-        command = f"labeler import {given} --into {collection.folder} --as {name}"
-        raise Misuse(f"{given} is no set of the collection; next: {command}", parameter="people")
+        problem = f"{given} is no set of {collection.folder}; import it first, as {name}"
+        raise Misuse(problem, parameter="people")
     if whose(path) in OF_MODELS:
         problem = f"{path} holds grades of a model, and people's decide"
         raise Misuse(f"{problem}; name another set", parameter="people")
