@@ -13,6 +13,10 @@ import pytest
 from test_compare import DOCUMENTS, QUERIES, write_collection
 
 import labeler
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.export import export_answers
+from labeler.annotate.samples import SampleChoice
+from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.judgements import states_of
 from labeler.collection.layout import open_collection
@@ -487,6 +491,24 @@ def test_an_assessor_forecasts_people_whose_grades_alone_decide(
     assert (card["forecast_since"] is not None) == is_whole
     assert not is_whole or 10 <= card["forecast_since"] < decision.look.drawn
     assert len(card["queries_drawn"]) == decision.look.drawn
+
+
+def test_people_may_grade_what_is_next_on_the_page(coll: Path) -> None:
+    brought = {QUERIES[0]: {"d0": 3}}
+    (coll / "qrels/human.qrels").write_text(f"{QUERIES[0]} 0 d0 3\n")
+    sheet = coll.parent / "next.csv"
+    first = labeler.decide(coll, ["old", "bad"], MEASURE, sheet=sheet)
+    assert first.sheet
+    choice = SampleChoice(sample=first.sheet.id)
+    (session,) = rating_sessions(coll, AnnotateOptions(("ann",), choice))
+    for _ in range(first.sheet.pairs):
+        session.answer(RaterAnswer(session.state()["item"]["id"], grade=0))
+    exported = export_answers(coll, "ann", sample=first.sheet.id)
+    assert (exported.name, exported.graded) == ("human", first.sheet.pairs)
+    qrels = read_qrels(coll / "qrels/human.qrels").as_dict()
+    assert sum(map(len, qrels.values())) == first.sheet.pairs + len(brought)
+    second = labeler.decide(coll, ["old", "bad"], MEASURE, people="human")
+    assert second.look.judged == first.sheet.pairs
 
 
 def test_forecasts_are_asked_for_where_they_spare_people_more_than_they_cost() -> None:

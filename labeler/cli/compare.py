@@ -84,6 +84,7 @@ def _show_decision(decision: Decision, to: Destination, sheet: Path | None) -> N
     if decision.sheet:
         folder, name = decision.systems.collection.folder, decision.systems.qrels.stem
         note(f"when graded: labeler people import {sheet} {folder} --as {name}")
+        note(f"or on a page: labeler annotate {folder} --sample {decision.sheet.id}")
     if decision.stopped:
         raise decision.stopped
     if decision.sheet:

@@ -99,9 +99,10 @@ class PeopleForecast:
                 f"people; {self.assessor}'s forecasts leave about {self.with_it:,} pairs to them, "
                 f"of {self.without:,} without"
             )
+        price = "a price that is not known" if self.cost is None else dollars(self.cost)
         return (
             f"people alone; forecasts by {self.assessor} would leave about {self.with_it:,} pairs "
-            f"to them, of {self.without:,}, for {dollars(self.cost)}"
+            f"to them, of {self.without:,}, for {price}"
         )
 
 
@@ -342,7 +343,7 @@ class _Deciding:
         decision = act._by_people(judged, control.spent.since(spent))
         if decision.verdict == "not known yet":
             pairs = act.draws.to_judge(act.grades(), act.drawn_for_people)
-            names = {"source": act._graded, "by": "decide", "systems": [*act.systems.runs]}
+            names = {"source": act._graded, "by": "decide", "qrels": act.systems.qrels.stem}
             if pairs and output:
                 of, note = act.systems.collection, control.note
                 decision = replace(decision, sheet=route_sheet(of, pairs, output, names, note))
