@@ -179,7 +179,10 @@ def probe(
     *,
     options: ProbeOptions,
     require: tuple[str, ...] = option(
-        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
+        (),
+        "A gate, as raised:0.05: exit 5 where the share's interval lies above, 6 where not all of "
+        "it lies below; repeatable.",
+        panel="Gates",
     ),
     who: ModelFlags,
     flags: ShownFlags,

@@ -17,7 +17,13 @@ from labeler.stats.intervals import (
     jackknife,
     moved_out,
 )
-from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_of
+from labeler.stats.student import (
+    NORMAL_QUANTILE,
+    SIGNIFICANT,
+    binomial_below,
+    f_quantile,
+    t_of,
+)
 
 TIED = 1e-9
 """Two scores that differ by no more are equal up to rounding."""
@@ -54,11 +60,16 @@ def wilson(shares: Floats, queries: float, open_share: float = 1.0) -> tuple[Flo
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
-def clustered_interval(values: Floats, clusters: Sequence[Hashable]) -> tuple[float, float]:
+def clustered_interval(
+    values: Floats, clusters: Sequence[Hashable], family: int = 1
+) -> tuple[float, float]:
     """The interval of a share of pairs that come in clusters, as those of one query.
 
-    Wilson's, of as many pairs as the spread over clusters is worth (the design effect; Korn and
-    Graubard 1998, Survey Methodology 24): of as many as there are clusters where all are alike.
+    Of a `family` of so many shares all hold together, by Bonferroni.
+
+    Clopper and Pearson's, of as many pairs as the spread over clusters is worth (the design effect;
+    Korn and Graubard 1998, Survey Methodology 24): of as many as there are clusters where all are
+    alike.
     """
     if not len(values):
         return math.nan, math.nan
@@ -70,7 +81,17 @@ def clustered_interval(values: Floats, clusters: Sequence[Hashable]) -> tuple[fl
         simple = share * (1 - share) / len(values)
         variance = len(sums) / (len(sums) - 1) * float(sums @ sums) / len(values) ** 2
         worth = len(values) / max(1.0, variance / simple)
-    return wilson_of(share, worth)
+    tail = SIGNIFICANT / 2 / family
+    return _least_share(share, worth, tail), 1 - _least_share(1 - share, worth, tail)
+
+
+def _least_share(share: float, of: float, tail: float) -> float:
+    """The share at which as large a one as this of so many still has a chance of `tail`."""
+    count = share * of
+    if count < TIED:
+        return 0.0
+    rest = of - count + 1
+    return count / (count + rest * f_quantile(1 - tail, 2 * rest, 2 * count))
 
 
 Bounded = tuple[float, float, float]
