@@ -290,7 +290,7 @@ class _Pairs:
             ranges = hsd_ranges(systems.by_weight(systems.values), self.seed, self.draws)
             return each_alone(t, ranges[:, None] / max(self.errors[0], TIED**2))
         if self.family == "may be best":
-            return each_alone(t, self._below_best(np.ones(size, dtype=np.bool_)))
+            return each_alone(t, self._below_best(np.ones(size, dtype=np.bool_))[:, :-1])
         if self.family == "best":
             return stepped_down(t, lambda active: self._below_best(active).max(axis=1))
         rows = Contrasts(systems.less(self.first, self.second), self.seed, self.draws)
@@ -299,9 +299,9 @@ class _Pairs:
         return stepped_down(t, rows.largest)
 
     def _below_best(self, active: Flags) -> Floats:
-        """How far each active system lies below the best of each draw, `(draws, active)`.
+        """How far each active system lies below the best of each draw, `(draws, active + 1)`.
 
-        The best of the sample is one of those of which each draw takes its own.
+        The best of the sample stands last: other draws take another best, and it lies below that.
         """
         rows = self.systems.centred[np.append(self.first[active], self.second[0])]
         blocks = _counts(rows.shape, self.draws, self.seed)
@@ -347,7 +347,7 @@ class Contrasts:
 
 
 def _below_best(counts: Floats, rows: Floats) -> Floats:
-    """How many errors each centred row but the last lies below the best row of each draw."""
+    """How many errors each centred row lies below the best row of each draw."""
     queries = rows.shape[1]
     means, squares = counts @ rows.T / queries, counts @ (rows**2).T / queries
     best = means.argmax(axis=1)
@@ -358,7 +358,7 @@ def _below_best(counts: Floats, rows: Floats) -> Floats:
     below = means[of_best][:, None] - means
     variances = squares[of_best][:, None] + squares - 2 * products - below**2
     least = whole.diagonal()[best][:, None] + whole.diagonal() - 2 * whole[best]
-    return _divided(below, variances, least, queries)[:, :-1]
+    return _divided(below, variances, least, queries)
 
 
 def _counts(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
