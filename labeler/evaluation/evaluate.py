@@ -156,6 +156,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         text = "are as it gave them: too few of its pairs have people's to correct them"
         if grades.by_both:
             text = f"are drawn as people grade what it grades so, by {both} that both graded"
+        text = f"{text}; how far that is off is not in the intervals"
         findings.append(Finding(f"{options.fill}'s grades in the holes {text}", level="note"))
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)

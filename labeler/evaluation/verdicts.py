@@ -365,14 +365,18 @@ class Trust:
         """
         others, of = [name for name in self.runs if name not in names], self.grades
         systems = [*others[: max(0, 2 - len(names))], *reversed(names)]  # the baseline first
-        words = [*self._words(systems), "-m", measure]
+        words, by = self._words(systems), ["-m", measure]
         if len(systems) < 2 or (not of.folder and self.runs[names[0]].file):
-            return _command("evaluate", self.qrels, *words, "--scenarios")
+            return _command("evaluate", self.qrels, *words, *by, "--scenarios")
+        own_runs = Path(of.folder) / "runs"
+        for place, (name, word) in enumerate(zip(systems, words, strict=True)):
+            if Path(word).parent == own_runs:
+                words[place] = name
         is_of_model = of.whose == "model"
         assessor = "" if is_of_model or of.filling else self._beside("model")
-        by = ["--fill", assessor] if assessor else ["--sheet", "holes.csv"]
-        own = [] if is_of_model or of.name in ("", HUMAN) else ["--qrels", of.name]
-        return _command("compare", of.folder or "COLL", *words, *own, *by)
+        by += ["--fill", assessor] if assessor else ["--sheet", "holes.csv"]
+        by += [] if is_of_model or of.name in ("", HUMAN) else ["--qrels", of.name]
+        return _command("compare", of.folder or "COLL", *words, *by)
 
     def _planning(self, name: str, measure: str, queries: int) -> str:
         """The command that says how many queries are needed; of a run alone, what so few say."""

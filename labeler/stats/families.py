@@ -50,7 +50,6 @@ FLOOR = 0.02
 """A draw's variance is at least this share of the sample's, as ties leave some draws with none."""
 _CELLS = 20_000_000
 """The most statistics of draws that are held at once, in single precision."""
-_AT_ONCE = 4096
 _DEALT = 2_000_000
 """So many values are dealt at a time."""
 
@@ -245,7 +244,7 @@ class _Pairs:
     @cached_property
     def differing(self) -> Integers:
         """At how many queries the two systems of each pair differ."""
-        return self._of_each(self.systems.differing).astype(np.int64)
+        return self.systems.differing(self.first, self.second)
 
     @cached_property
     def apart(self) -> Floats:
@@ -256,7 +255,7 @@ class _Pairs:
     @cached_property
     def left_open(self) -> Floats:
         """How far each difference may be off for queries unlike those seen."""
-        return self._of_each(self.systems.left_open)
+        return self.systems.left_open(self.first, self.second)
 
     @cached_property
     def least_p(self) -> Floats:
@@ -271,7 +270,7 @@ class _Pairs:
     def errors(self) -> Floats:
         """The standard error of each difference; HSD takes all to have the same one."""
         if self.family != "hsd":
-            return self._of_each(self.systems.errors)
+            return self.systems.errors(self.first, self.second)
         systems = self.systems
         values, queries = systems.by_weight(systems.values), systems.queries
         apart = values - values.mean(axis=0)
@@ -306,12 +305,6 @@ class _Pairs:
         rows = self.systems.centred[np.append(self.first[active], self.second[0])]
         blocks = _counts(rows.shape, self.draws, self.seed)
         return np.concatenate([_below_best(counts, rows) for counts in blocks])
-
-    def _of_each(self, of: Callable[[Integers, Integers], Floats | Integers]) -> Floats:
-        """A function of pairs; of very many, some thousand at a time."""
-        starts = range(0, len(self.first), _AT_ONCE)
-        pairs = [(side[i : i + _AT_ONCE] for side in (self.first, self.second)) for i in starts]
-        return np.concatenate([np.zeros(0), *(of(*both) for both in pairs)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,7 +148,7 @@ def test_alike_systems_that_vary_unlike_each_other_are_rarely_told_apart() -> No
 
 
 def test_of_three_alike_systems_the_best_is_told_as_seldom_as_any_of_all_pairs() -> None:
-    """The sample's best lies below the best of other draws, which counts as any other's distance."""
+    """The best of the sample lies below the best of other draws, and that counts, too."""
     values = np.random.default_rng(4).normal(size=(3, 40))
     best = max(compared(Systems(values)), key=lambda v: abs(v.estimate))
     pairs = compared(Systems(values), family="all pairs")
