@@ -108,15 +108,11 @@ def grades_used(path: Path) -> GradesUsed:
         return GradesUsed(name, holder, (), others, folder=folder)
     models = made_by(collection, name).models
     people = [other for other in others if is_of_people(collection, other)]
-    judged = read_qrels(path) if people else {}
-    checked = {
-        (query, doc)
-        for other in people
-        for query, row in read_qrels(collection.qrels(other)).items()
-        for doc, grade in row.items()
-        if grade >= 0 and doc in judged.get(query, ())
-    }
-    return GradesUsed(name, holder, models, others, len(checked), folder)
+    judged, checked = read_qrels(path), 0
+    graded = [judged.beside(read_qrels(collection.qrels(other)), NONE) for other in people]
+    if graded:
+        checked = np.count_nonzero(np.maximum.reduce(graded) >= 0)
+    return GradesUsed(name, holder, models, others, checked, folder)
 
 
 # Holes of a set, filled with the grades of another.
@@ -368,10 +364,11 @@ class Trust:
         words, by = self._words(systems), ["-m", measure]
         if len(systems) < 2 or (not of.folder and self.runs[names[0]].file):
             return _command("evaluate", self.qrels, *words, *by, "--scenarios")
-        own_runs = Path(of.folder) / "runs"
-        for place, (name, word) in enumerate(zip(systems, words, strict=True)):
-            if Path(word).parent == own_runs:
-                words[place] = name
+        own = Path(of.folder) / "runs"
+        words = [
+            name if Path(word).parent == own else word
+            for name, word in zip(systems, words, strict=True)
+        ]
         is_of_model = of.whose == "model"
         assessor = "" if is_of_model or of.filling else self._beside("model")
         by += ["--fill", assessor] if assessor else ["--sheet", "holes.csv"]
@@ -384,8 +381,8 @@ class Trust:
         if len(words) > 1 < queries:
             return _command("power", self.qrels, *words, "-m", measure)
         value = f"{self.runs[name].scores.means()[measure]:.4f}" if self.runs else "0"
-        claimed = ("--measure", measure, "--value", value, "--queries", str(queries))
-        return _command("lab", "audit", *claimed)
+        claim = "--measure", measure, "--value", value, "--queries", str(queries)
+        return _command("lab", "audit", *claim)
 
     def _words(self, names: Iterable[str]) -> list[str]:
         """What commands call systems: files, with their names where these are others."""
