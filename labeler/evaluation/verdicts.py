@@ -111,7 +111,7 @@ def grades_used(path: Path) -> GradesUsed:
     judged, checked = read_qrels(path), 0
     graded = [judged.beside(read_qrels(collection.qrels(other)), NONE) for other in people]
     if graded:
-        checked = np.count_nonzero(np.maximum.reduce(graded) >= 0)
+        checked = int(np.count_nonzero(np.maximum.reduce(graded) >= 0))
     return GradesUsed(name, holder, models, others, checked, folder)
 
 
@@ -442,6 +442,8 @@ def may_be_best(compared: Sequence[Compared]) -> list[str]:
     if not of_best or all(c.verdict == NOT_KNOWN for c in compared):
         return []
     measure, best = compared[0].measure, compared[0].baseline
+    if by := max(c.verdict.partition(" by")[2] for c in compared):  # whose grades, unchecked
+        measure = f"{measure}, by{by}"
     names = [best, *(c.run for c in compared if not c.verdict.startswith(TOLD))]
     if len(names) == 1:
         return [f"{best} is the best of these {len(compared) + 1} runs by {measure}."]

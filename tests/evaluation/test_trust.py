@@ -89,6 +89,11 @@ def write_qrels(path: Path, queries: int = 30) -> None:
 def test_grades_that_nobody_checked_are_said_in_the_verdict(collection: Path) -> None:
     comparison = only(labeler.evaluate(collection, measures="P@1", baseline="old"))
     assert comparison.verdict == "better by llm's grades, unchecked"
+    copy = collection / "runs/copy.trec"
+    copy.write_bytes((collection / "runs/old.trec").read_bytes())
+    first = labeler.evaluate(collection, measures="P@1").sentences[0]
+    assert first == "new is the best of these 3 runs by P@1, by llm's grades, unchecked."
+    copy.unlink()
     write_qrels(collection / "qrels/human.qrels", 20)
     report = labeler.evaluate(collection / "qrels/llm.qrels", collection, "P@1", baseline="old")
     assert (report.grades.checked, only(report).verdict) == (40, "better")
