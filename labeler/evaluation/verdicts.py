@@ -361,36 +361,38 @@ class Trust:
         """
         others, of = [name for name in self.runs if name not in names], self.grades
         systems = [*others[: max(0, 2 - len(names))], *reversed(names)]  # the baseline first
-        words, by = self._words(systems), ["-m", measure]
+        by = ["-m", measure]
         if len(systems) < 2 or (not of.folder and self.runs[names[0]].file):
-            return _command("evaluate", self.qrels, *words, *by, "--scenarios")
-        own = Path(of.folder) / "runs"
-        words = [
-            name if Path(word).parent == own else word
-            for name, word in zip(systems, words, strict=True)
-        ]
+            return _command("evaluate", self.qrels, *self._words(systems), *by, "--scenarios")
         is_of_model = of.whose == "model"
         assessor = "" if is_of_model or of.filling else self._beside("model")
         by += ["--fill", assessor] if assessor else ["--sheet", "holes.csv"]
         by += [] if is_of_model or of.name in ("", HUMAN) else ["--qrels", of.name]
-        return _command("compare", of.folder or "COLL", *words, *by)
+        return _command("compare", of.folder or "COLL", *self._words(systems, of.folder), *by)
 
     def _planning(self, name: str, measure: str, queries: int) -> str:
         """The command that says how many queries are needed; of a run alone, what so few say."""
-        words = self._words(self.runs)
-        if len(words) > 1 < queries:
-            return _command("power", self.qrels, *words, "-m", measure)
+        if len(self.runs) > 1 < queries:
+            words, folder = [self.qrels, *self._words(self.runs)], self.grades.folder
+            if folder and self._words(self.runs, folder) == [*self.runs]:
+                words = [folder, self.grades.name]
+            return _command("power", *words, "-m", measure)
         value = f"{self.runs[name].scores.means()[measure]:.4f}" if self.runs else "0"
         claim = "--measure", measure, "--value", value, "--queries", str(queries)
         return _command("lab", "audit", *claim)
 
-    def _words(self, names: Iterable[str]) -> list[str]:
-        """What commands call systems: files, with their names where these are others."""
-        files = {name: self.runs[name].file for name in names}
-        return [
-            name if file is None else str(file) if run_name(file) == name else f"{name}={file}"
-            for name, file in files.items()
-        ]
+    def _words(self, names: Iterable[str], folder: str = "") -> list[str]:
+        """What commands call systems: their files, named where need be; runs of a `folder` by name.
+
+        A system without a file has its name alone.
+        """
+        words = list[str]()
+        for name in names:
+            file = self.runs[name].file
+            is_own = file is None or (folder and file.parent == Path(folder) / "runs")
+            alone = name if is_own else str(file)
+            words.append(alone if file is None or run_name(file) == name else f"{name}={file}")
+        return words
 
     def _beside(self, holder: str) -> str:
         """The first other set of the collection that is of people, or of a model; else empty."""
