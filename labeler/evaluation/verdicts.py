@@ -320,13 +320,14 @@ class Trust:
         names, measure = (comparison.run, comparison.baseline), comparison.measure
 
         def decided() -> bool:
+            if len({self.runs[name].mark for name in names}) == 1:  # copies
+                return True
             first, second = (self.runs[name].ends(measure) for name in names)
             return bool(first and second) and (
                 first["low"] > second["high"] or second["low"] > first["high"]
             )
 
-        is_copy = len({self.runs[name].mark for name in names}) == 1  # and grades change nothing
-        doubt = None if is_copy else self.of(names, measure, comparison.queries, decided)
+        doubt = self.of(names, measure, comparison.queries, decided)
         return replace(comparison, doubt=doubt, unchecked=self.grades.unchecked)
 
     def against_gate(
