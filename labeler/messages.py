@@ -23,6 +23,10 @@ Progress = Callable[[str], AbstractContextManager[Advance]]
 """Opened around each countable step, with its name."""
 
 
+def quiet(*_what: object) -> None:
+    """Says nothing: where nobody listens, it stands for whatever is told."""
+
+
 Item = TypeVar("Item")
 
 
@@ -38,10 +42,17 @@ def counted(
     advance(number, number)
 
 
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of so many; the last may be shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
 @contextmanager
 def no_progress(_step: str) -> Iterator[Advance]:
     """Progress that nobody is shown."""
-    yield lambda _done, _total: None
+    yield quiet
 
 
 SHOWN = 3
@@ -123,6 +134,11 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
     (lambda text: _unpadded(_digits(text)), "they differ in a prefix and in zeros"),
 )
 """What would make two ids the same, and what that tells; the surest comes first."""
+
+
+def squeezed(text: str) -> str:
+    """A text on one line, with single spaces."""
+    return " ".join(text.split())
 
 
 def count_of(number: int, singular: str, plural: str = "") -> str:

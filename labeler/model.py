@@ -202,8 +202,8 @@ def _recalls_nothing(requests: Sequence[Request]) -> Sequence[Reply | None]:
     return [None] * len(requests)
 
 
-async def _has_nothing_to_close() -> None:
-    return None
+async def nothing_to_close() -> None:
+    """Ends nothing: a model has no connections of its own, or they stay open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,5 +220,5 @@ class Model:
     id: str
     ask: Ask = field(compare=False)
     recall: Recall = field(default=_recalls_nothing, compare=False)
-    close: Close = field(default=_has_nothing_to_close, compare=False)
+    close: Close = field(default=nothing_to_close, compare=False)
     is_server: bool = field(default=False, compare=False)

@@ -81,6 +81,9 @@ class Option:
 
 Record = TypeVar("Record")
 _KEY = "option"
+STRICT = {"strict": True, "extra": "forbid"}
+"""How pydantic reads records: no further keys, and nothing converted."""
+
 UNSET: Any = object()
 """Stands for the value of an option that nobody gave."""
 

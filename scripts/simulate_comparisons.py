@@ -19,9 +19,10 @@ the margin, on the same queries; how often it finds a loss of .05 at one look, a
 `power`: how often a difference is found with as many queries as `power` plans for, and how often
 the range that it gives holds the truth.
 
-`differences`: how often intervals of a difference hold the truth.
+`differences`: how often intervals of a difference hold the truth; `effects`: those of a difference
+in standard deviations, also in made worlds that are skewed or tied.
 
-Usage: simulate_comparisons.py verdicts|company|gates|looks|power|differences [--repeats 600]
+Usage: simulate_comparisons.py verdicts|company|gates|looks|power|differences|effects
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from labeler.metrics import parse
 from labeler.runs.fuse import rrf
 from labeler.stats.families import FEW, Family, Systems, compared, each_pair
 from labeler.stats.intervals import jackknife
-from labeler.stats.means import mean_interval
+from labeler.stats.means import effect_of, mean_interval
 from labeler.stats.power import (
     level_of,
     lower_bound,
@@ -60,13 +61,13 @@ WORSE = 0.1
 """How much lower the worse half of a world truly is."""
 
 
-def systems_of(folder: Path, measure: str) -> tuple[np.ndarray, np.ndarray]:
+def systems_of(folder: Path, measure: str, assessor: str = "nist") -> tuple[np.ndarray, np.ndarray]:
     """The scores of good systems, `(systems, queries)`, and of bad ones.
 
     The good ones are the eleven, and the first pairs of them fused by reciprocal rank; a bad one is
     what a real one ranks from `DEEP` on.
     """
-    evaluator = Evaluator(folder / "nist.qrels", measure)
+    evaluator = Evaluator(folder / f"{assessor}.qrels", measure)
     runs = [read_run(path).as_dict() for path in sorted((folder / "runs").glob("*.gz"))]
     fused = [rrf(pair) for pair in itertools.combinations(runs, 2)]
     deep = [
@@ -369,8 +370,44 @@ def differences(given: argparse.Namespace) -> None:
             )
 
 
+def made_differences(rng: np.random.Generator, queries: int) -> dict[str, np.ndarray]:
+    """Differences of queries: normal, skewed, tied, of heavy tails, and with a few large losses."""
+    normal, some = rng.normal(0.3, 1, queries), rng.random(queries)
+    return {
+        "normal": normal,
+        "lognormal": np.exp(rng.normal(0, 0.8, queries)) - 1.2,
+        "60 % tied": np.where(some < 0.6, 0, normal),
+        "80 % tied": np.where(some < 0.8, 0, rng.exponential(0.3, queries) - 0.1),
+        "t of 3": rng.standard_t(3, queries) + 0.5,
+        "10 % lose": 0.12 + 0.1 * normal - 0.75 * (some < 0.1),
+    }
+
+
+def effects(given: argparse.Namespace) -> None:
+    """Made differences, and those of random pairs of the real systems."""
+    print("effects: intervals that hold the truth, lie above and below, mean width; none given")
+    rng = np.random.default_rng(given.seed)
+    many = made_differences(rng, 400_000)
+    real = {name: scores_of(given.data, name) for name in ("nDCG@10", "AP", "P@10", "RR@10")}
+    for name, queries in itertools.product([*many, *real], (10, 25, 50)):
+        rows = []
+        for _ in range(given.repeats):
+            if name in real:
+                run, base = rng.choice(real[name], 2, replace=False)
+                every, values = run - base, rng.choice(run - base, queries)
+            else:
+                every, values = many[name], made_differences(rng, queries)[name]
+            truth, (_, low, high) = every.mean() / max(every.std(), 1e-12), effect_of(values)
+            rows.append((low <= truth <= high, low > truth, high < truth, high - low))
+        given_rows = np.array([row for row in rows if row[3] > 0])
+        cells = "  ".join(f"{share:.3f}" for share in given_rows.mean(axis=0))
+        none = 1 - len(given_rows) / given.repeats
+        print(f"{name:11} {queries:3} queries  {cells}  none {none:.2f}", flush=True)
+
+
 ACTS = {
     "differences": differences,
+    "effects": effects,
     "power": power,
     "verdicts": verdicts,
     "company": company,

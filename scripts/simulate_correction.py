@@ -8,13 +8,10 @@ coverage   TREC DL 2019: NIST's labels are kept for some random queries of 43 an
 worlds     the same of made-up judgements: other numbers of queries, shares of ones, and tails
 verdicts   two systems of which neither is better (signs exchanged in every query): how often one is
            called better than the other
-signs      how often a corrected difference has another sign than the corrected scores, and how wide
-           it is against people's alone
-families   several equal systems (values dealt anew in every query): how often any is told from the
-           best of the same scores
+families   several equal systems, each with its own variance and skewness, also three that vary
+           otherwise among ten: how often any is told from the best of the same scores
 selection  queries that people chose by ease or difficulty: how often the balance check says so, and
            what intervals then cover
-table      the table that `labeler/evaluation/correction/warnings.py` keeps
 
 Usage: simulate_correction.py [coverage ...] [--draws 1000] [--data ../shared/data/dl19]
 """
@@ -34,7 +31,7 @@ from simulate_selection import families, selection
 
 from labeler.arrays import Floats
 from labeler.stats.estimates import Design, Mean
-from labeler.stats.ppi import THESE, CorrectedMean, Joint
+from labeler.stats.ppi import THESE, Joint
 
 MEASURES = (
     *("nDCG@10", "AP", "R@100", "P@10", "P@5", "P@1", "RR@10", "RR(rel=2)@10"),
@@ -161,63 +158,7 @@ def _called(human: Floats, assessor: Floats, judged: int, draws: int) -> list[fl
     return list(counts / draws)
 
 
-def signs(given: argparse.Namespace) -> Iterator[str]:
-    """Whether corrected differences have the sign of the corrected scores, and their widths."""
-    scores = dl19(given.data, given.measures)
-    yield "assessor      measure           n  other sign  coverage  width  people's width"
-    for judge in JUDGES:
-        for row, measure in enumerate(given.measures):
-            for n in given.sizes:
-                human, assessor = scores["nist"][row], scores[judge][row]
-                cells = "  ".join(f"{x:.4f}" for x in _signs(human, assessor, n, given.draws))
-                yield f"{judge:13s} {measure:16s} {n:3d}  {cells}"
-
-
-def _signs(human: Floats, assessor: Floats, judged: int, draws: int) -> list[float]:
-    rng = np.random.default_rng(3)
-    rows = []
-    truth = human.mean(axis=1)
-    for _ in range(draws):
-        drawn = rng.choice(human.shape[1], judged, replace=False)
-        joint = Joint(human[:, drawn], assessor, Design(drawn, human.shape[1]), THESE)
-        base = int(rng.integers(len(human)))
-        others = [i for i in range(len(human)) if i != base]
-        means, differences = joint.means(), joint.differences(base)
-        for i, difference in zip(others, differences, strict=True):
-            rows.append(_sign_row(means[i], means[base], difference, truth[i] - truth[base]))
-    return list(np.mean(rows, axis=0))
-
-
-def _sign_row(
-    run: CorrectedMean, base: CorrectedMean, difference: CorrectedMean, truth: float
-) -> tuple[float, ...]:
-    gap = run.corrected.value - base.corrected.value
-    other_sign = gap * difference.corrected.value < 0
-    (low, high), (left, right) = (
-        ((-1.0, 1.0) if m.low is None or m.high is None else (m.low, m.high))
-        for m in (difference.corrected, difference.human)
-    )
-    return other_sign, low - 1e-9 <= truth <= high + 1e-9, high - low, right - left
-
-
-def table(given: argparse.Namespace) -> Iterator[str]:
-    """The coverage of the two assessors, for few queries, as the library keeps it."""
-    scores = dl19(given.data, given.measures)
-    for row, measure in enumerate(given.measures):
-        cells = []
-        for n in range(3, 15):
-            trials = [
-                simulate(scores["nist"][row], scores[judge][row], n, given.draws, seed=1)
-                for judge in JUDGES
-            ]
-            ends = sorted(trial.covered["corrected"] for trial in trials)
-            cells.append(f"{n}: ({ends[0]:.2f}, {ends[1]:.2f})")
-        yield f'    "{measure}": {{{", ".join(cells)}}},'
-
-
-EXPERIMENTS = {
-    f.__name__: f for f in (coverage, worlds, verdicts, signs, families, selection, table)
-}
+EXPERIMENTS = {f.__name__: f for f in (coverage, worlds, verdicts, families, selection)}
 
 
 def main() -> None:

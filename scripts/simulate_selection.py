@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from correction_worlds import JUDGES, dl19
+from simulate_comparisons import systems_of
 
 from labeler.arrays import Floats
 from labeler.stats.estimates import Design, balance
@@ -18,31 +20,34 @@ CHOSEN = 20
 
 def families(given: argparse.Namespace) -> Iterator[str]:
     """How often any of equal systems is told from the best, or of few queries a given one."""
-    scores = dl19(given.data, given.measures)
-    yield "assessor      measure           n  systems  told from the best"
-    for judge in JUDGES:
-        for row, measure in enumerate(given.measures):
-            for systems in (3, 5, 11):
-                for n in given.sizes:
-                    both = scores["nist"][row], scores[judge][row]
-                    share = _told(*both, (systems, n), given.draws)
-                    yield f"{judge:13s} {measure:16s} {n:3d}  {systems:7d}  {share:.3f}"
+    yield "assessor      measure           n  systems         told from the best"
+    for measure, judge in itertools.product(given.measures, JUDGES):
+        sides = [systems_of(given.data, measure, name) for name in ("nist", judge)]
+        for (name, (good, bad)), n in itertools.product(KINDS.items(), given.sizes):
+            share = _told(sides, (good, bad, n), given.draws)
+            yield f"{judge:13s} {measure:16s} {n:3d}  {name:14s}  {share:.3f}"
 
 
-def _told(human: Floats, assessor: Floats, size: tuple[int, int], draws: int) -> float:
+KINDS = {"3": (3, 0), "10": (10, 0), "7 and 3 wild": (7, 3)}
+"""How many good systems and how many bad ones, which vary otherwise."""
+
+
+def _told(sides: Sequence[tuple[Floats, Floats]], sizes: tuple[int, int, int], draws: int) -> float:
     """Of 100 queries drawn, each system's scores less their mean; of few judged, a given one."""
     rng = np.random.default_rng(7)
-    systems, judged = size
-    alike = human - human.mean(axis=1, keepdims=True)
+    good, bad, judged = sizes
+    human, assessor = (np.concatenate(side) for side in sides)
+    alike, first_bad = human - human.mean(axis=1, keepdims=True), len(sides[0][0])
     told = 0.0
     for seed in range(draws):
-        some = rng.choice(len(human), systems, replace=False)
+        some = rng.choice(first_bad, good, replace=False)
+        some = np.append(some, rng.choice(np.arange(first_bad, len(human)), bad, replace=False))
         queries = rng.integers(human.shape[1], size=100)
         own, other = alike[some][:, queries], assessor[some][:, queries]
         drawn = rng.choice(100, judged, replace=False)
         joint = Joint(own[:, drawn], other, Design(drawn, 100), bounds=None)
         is_told = [verdict.is_told for _, verdict in joint.compared(None, seed)]
-        told += sum(is_told) / systems if judged < FEW else any(is_told)
+        told += sum(is_told) / len(some) if judged < FEW else any(is_told)
     return told / draws
 
 

@@ -5,6 +5,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,24 @@ import pytest
 from test_compare import DOCUMENTS, QUERIES, write_collection
 
 import labeler
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
+from labeler.annotate.export import export_answers
+from labeler.annotate.samples import SampleChoice
+from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.judgements import states_of
 from labeler.collection.layout import open_collection
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.differences import Differences
+from labeler.evaluation.draws import Draws
 from labeler.judging.judge import JudgeOptions
 from labeler.metrics import parse
 from labeler.model import Request
 from labeler.models.settings import Limits
 from labeler.people.sample import route_sheet
 from labeler.pipeline.compare import CompareOptions, compared_systems, result_of
-from labeler.pipeline.decide import Decision, Draws, decide_by_people
+from labeler.pipeline.decide import Decision, PeopleForecast
 from labeler.testing import FakeServer, fake_model
 from labeler.trec.files import read_qrels
 
@@ -428,7 +434,7 @@ def by_people(coll: Path, new: str, margin: float = 0.05) -> tuple[Decision, lis
     sheet, graded = coll.parent / "next.csv", list[tuple[str, str]]()
     while True:
         how = {"sheet": sheet, "margin": margin}
-        decision = decide_by_people(coll, ["old", new], MEASURE, **how)  # type: ignore[arg-type]
+        decision = labeler.decide(coll, ["old", new], MEASURE, **how)  # type: ignore[arg-type]
         if not sheet.exists():
             assert decision.sheet is None
             return decision, graded
@@ -440,6 +446,126 @@ def by_people(coll: Path, new: str, margin: float = 0.05) -> tuple[Decision, lis
         graded += more
         assert execute(["people", "import", str(sheet), str(coll), "--as", "human"]) == 0
         sheet.unlink()
+
+
+def truth(_query: str, doc: str) -> int:
+    """What people grade."""
+    return 3 * (doc == "d0")
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_an_assessor_forecasts_people_whose_grades_alone_decide(
+    coll: Path, asked: Asked, is_right: bool
+) -> None:
+    def answer(request: Request) -> str:
+        query, doc = re.findall(r"what is (q\d+)|about (d\d)", str(request.messages))[-2:]
+        asked.append((query[0], doc[1]))
+        return json.dumps({"grade": truth("", doc[1]) if is_right else 3 * (doc[1] == "d4")})
+
+    sheet, judging = coll.parent / "next.csv", JudgeOptions("basic", fake_model(answer), name="llm")
+    write_near(coll)
+    difference, graded, pilot = exact(coll, "bad"), list[tuple[str, str]](), 0
+    while True:
+        decision = labeler.decide(
+            coll, ["old", "bad"], MEASURE, sheet=sheet, margin=0.001, judging=judging
+        )
+        assert decision.look.low <= difference <= decision.look.high
+        if not sheet.exists():
+            break
+        if (forecast := decision.forecast) and not pilot:
+            pilot = len(asked)
+            assert {query for query, _ in graded} >= {query for query, _ in asked[: 10 * 3]}
+            assert forecast.pairs == 0 or forecast.with_it >= forecast.without
+            assert decision.likely == (forecast.without if forecast.pairs else forecast.with_it)
+        elif not forecast:
+            assert not asked
+        graded += grade_sheet(sheet, truth)
+        assert execute(["people", "import", str(sheet), str(coll), "--as", "human"]) == 0
+        sheet.unlink()
+    assert decision.verdict == "worse"
+    assert decision.sentences[0].endswith("by people's grades (human).")
+    assert len(asked) == len({*asked})
+    assert decision.look.judged == len({*graded})
+    card = json.loads((coll / "card.json").read_text())["decide"]["human of old and bad"]
+    is_whole = len(asked) >= 3 * len(QUERIES)
+    assert (card["forecast_since"] is not None) == is_whole
+    assert not is_whole or 10 <= card["forecast_since"] < decision.look.drawn
+    assert len(card["queries_drawn"]) == decision.look.drawn
+
+
+def test_people_may_grade_what_is_next_on_the_page(coll: Path) -> None:
+    brought = {QUERIES[0]: {"d0": 3}}
+    (coll / "qrels/human.qrels").write_text(f"{QUERIES[0]} 0 d0 3\n")
+    sheet = coll.parent / "next.csv"
+    first = labeler.decide(coll, ["old", "bad"], MEASURE, sheet=sheet)
+    assert first.sheet
+    choice = SampleChoice(sample=first.sheet.id)
+    (session,) = rating_sessions(coll, AnnotateOptions(("ann",), choice))
+    for _ in range(first.sheet.pairs):
+        session.answer(RaterAnswer(session.state()["item"]["id"], grade=0))
+    exported = export_answers(coll, "ann", sample=first.sheet.id)
+    assert (exported.name, exported.graded) == ("human", first.sheet.pairs)
+    qrels = read_qrels(coll / "qrels/human.qrels").as_dict()
+    assert sum(map(len, qrels.values())) == first.sheet.pairs + len(brought)
+    second = labeler.decide(coll, ["old", "bad"], MEASURE, people="human")
+    assert second.look.judged == first.sheet.pairs
+
+
+def test_forecasts_are_asked_for_where_they_spare_people_more_than_they_cost() -> None:
+    forecast = PeopleForecast("gpt", 60, 100, 300, 2.0)
+    assert forecast.is_worth(None)
+    assert forecast.is_worth(0.06)
+    assert not forecast.is_worth(0.05)
+    assert not replace(forecast, with_it=100).is_worth(None)
+    assert str(forecast) == (
+        "people alone; forecasts by gpt would leave about 60 pairs to them, of 100, for $2.00"
+    )
+
+
+def test_what_forecasts_spare_is_seen_before_and_after_they_are_there() -> None:
+    draw, differences = random.Random(1), Differences(parse("P@5"), 1)
+    grades, documents = {}, {}
+    for query in map(str, range(300)):
+        docs = [f"d{n}" for n in range(9)]
+        documents[query] = differences.documents(docs[:5], docs[4:])
+        grades[query] = {doc: int(draw.random() < 0.4) for doc in docs}
+    alone = Draws(differences, documents, {}, "order")
+    some = {query: grades[query] for query in alone.order[:30]}
+    foreseen = replace(alone, forecasts=grades, since=30)
+    without, pilot = (alone.likely(some, 0.02, by) for by in ({}, some))
+    known = foreseen.likely(some, 0.02, grades)
+    assert without
+    assert pilot
+    assert known
+    assert max(known, pilot) < without
+    assert alone.likely({query: some[query] for query in alone.order[:9]}, 0.02, {}) is None
+    looks = [
+        (of.look(by, len(by)), of.look(some, 30))
+        for of in (alone, foreseen)
+        for by in [{q: grades[q] for q in alone.order[:150]}]
+    ]
+    assert looks[0][1] == replace(looks[1][1], difference=looks[0][1].difference)
+    assert looks[1][0].high - looks[1][0].low < looks[0][0].high - looks[0][0].low
+
+
+@pytest.mark.parametrize(
+    ("how", "problem"),
+    [
+        ({"people": "labels.qrels"}, "labels.qrels is no set of .*; import it first, as labels"),
+        ({"people": "llm"}, "holds grades of a model, and people's decide"),
+        ({"people": "human", "qrels": "human"}, "people's grades alone decide"),
+        ({}, "name the assessor who judges"),
+    ],
+)
+def test_whose_grades_are_people_s_is_checked(
+    coll: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, str], problem: str
+) -> None:
+    monkeypatch.chdir(coll.parent)
+    Path("labels.qrels").write_text("q00 0 d0 1\n")
+    (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
+    labeler.judge(coll, model=fake_model('{"grade": 2}'), name="llm")
+    with pytest.raises(Misuse, match=problem):
+        labeler.decide(coll, ["old", "new"], MEASURE, **how)  # type: ignore[arg-type]
 
 
 def test_people_decide_by_few_grades_sheet_for_sheet(coll: Path) -> None:
@@ -463,7 +589,7 @@ def test_a_sheet_is_written_only_where_something_is_left_to_decide(coll: Path) -
         (coll / "qrels/human.qrels").write_text("".join(lines))
         for margin in (0.05, 0.2, 0.5):
             sheet = coll.parent / f"{some}-{margin}.csv"
-            decision = decide_by_people(coll, ["old", "new"], MEASURE, sheet=sheet, margin=margin)
+            decision = labeler.decide(coll, ["old", "new"], MEASURE, sheet=sheet, margin=margin)
             assert (decision.verdict == "not known yet") == sheet.exists() == bool(decision.sheet)
 
 
@@ -538,9 +664,9 @@ def test_sheets_add_to_qrels_that_people_brought_along(coll: Path) -> None:
 
 def test_what_people_brought_along_narrows_the_bounds_before_any_draw(coll: Path) -> None:
     (coll / "qrels/human.qrels").write_text("".join(f"{q} 0 d0 3\n" for q in QUERIES[::2]))
-    some = decide_by_people(coll, ["old", "new"], MEASURE)
+    some = labeler.decide(coll, ["old", "new"], MEASURE, people="human")
     (coll / "qrels/human.qrels").unlink()
-    none = decide_by_people(coll, ["old", "new"], MEASURE)
+    none = labeler.decide(coll, ["old", "new"], MEASURE, people="human")
     assert none.look.low < some.look.low < some.look.high < none.look.high
     assert some.pairs < none.pairs
 
@@ -551,15 +677,15 @@ def test_people_s_grades_are_not_added_to_a_model_s(
     (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
     labeler.judge(coll, model=fake_model('{"grade": 2}'), name="llm")
     command = ["compare", str(coll), "old", "new", "-m", MEASURE, "--sheet"]
-    assert execute([*command, str(coll.parent / "a.csv"), "--qrels", "llm"]) == 2
+    assert execute([*command, str(coll.parent / "a.csv"), "--people", "llm"]) == 2
     assert "llm.qrels holds grades of a model" in capsys.readouterr().err
     sheet = coll.parent / "a.csv"
-    assert execute([*command, str(sheet), "--qrels", "ann", "--assessor", "llm"]) == 2
-    assert execute([*command, str(sheet), "--qrels", "a/b"]) == 2
-    assert "--qrels: the name 'a/b'" in capsys.readouterr().err
+    assert execute([*command, str(sheet), "--people", "ann", "--qrels", "llm"]) == 2
+    assert execute([*command, str(sheet), "--people", "a b"]) == 2
+    assert "--people: the name 'a b'" in capsys.readouterr().err
     assert not sheet.exists()
     capsys.readouterr()
-    assert execute([*command, str(sheet), "--qrels", "ann"]) == 3
+    assert execute([*command, str(sheet), "--people", "ann"]) == 3
     shown = capsys.readouterr()
     assert re.search(r"people's grades of \d+ pairs of \d+ queries", shown.out)
     assert "not known yet; people grade" in shown.err

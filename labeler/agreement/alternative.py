@@ -88,13 +88,21 @@ class AlternativeTest:
     @shown
     def verdict(self) -> str:
         """Whether the assessor may stand in for a person, in a sentence."""
+        if not self._can_pass:
+            return "so few queries show of no assessor, however good, that it may stand in"
         wins = sum(row.wins for row in self.people)
-        stand_in = "the assessor may stand in for a person"
-        text = stand_in if self.passes else f"it is not shown that {stand_in}"
+        so = "" if self.passes else "it is not shown that "
         return (
-            f"{text}: it wins against {wins} of {len(self.people)}, at a cost-benefit of "
-            f"{self.epsilon:g}"
+            f"{so}the assessor may stand in for a person: it wins against {wins} of "
+            f"{len(self.people)}, at a cost-benefit of {self.epsilon:g}"
         )
+
+    @property
+    def _can_pass(self) -> bool:
+        """Whether one would pass that has the advantage in all pairs of so many queries."""
+        queries = max(row.queries for row in self.people)
+        best = _p(np.tile([1.0, 0.0, 1.0], (queries, 1)), self.epsilon) if queries > 1 else 1.0
+        return bool(benjamini_yekutieli(np.full(len(self.people), best))[0] < SIGNIFICANT)
 
 
 def alternative_test(
@@ -157,14 +165,17 @@ def _tested(person: str, sums: Floats, epsilon: float, options: StatisticOptions
     sample = Sample(sums[:, :3], options.draws, options.seed)
     low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()
-    p = None
-    if queries > 1:
-        unseen = weight / queries * np.array([[0.0, 1.0, 1.0]])
-        guarded = Sample(np.concatenate([sums[:, :3], unseen]))
-        error = jackknife_error(_difference(guarded.without_one))
-        p = t_below((float(_difference(guarded.total)) - epsilon) / error, degrees(queries))
     shares = assessors / weight, persons / weight
+    p = _p(sums[:, :3], epsilon) if queries > 1 else None
     return BesideLeftOut(person, pairs, queries, *shares, low, high, p)
+
+
+def _p(sums: Floats, epsilon: float) -> float:
+    """The chance of a difference so low were it `epsilon`, with a query more than there are."""
+    unseen = sums[:, 2].mean() * np.array([[0.0, 1.0, 1.0]])
+    guarded = Sample(np.concatenate([sums, unseen]))
+    error = jackknife_error(_difference(guarded.without_one))
+    return t_below((float(_difference(guarded.total)) - epsilon) / error, degrees(len(sums)))
 
 
 def _difference(sums: Floats) -> Floats:

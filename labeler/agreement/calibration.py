@@ -15,7 +15,7 @@ from labeler.collection.judged_set import Distributions
 from labeler.data import Qrels
 from labeler.report.table import Interval
 from labeler.stats.intervals import Ends, in_blocks
-from labeler.stats.student import LEVEL, t_quantile
+from labeler.stats.student import LEVEL, t_of
 from labeler.trec.pairs import NONE, PairColumns
 
 FLIPS = 1000
@@ -160,7 +160,7 @@ def debiased(residuals: Floats, weights: Floats) -> tuple[float, Ends]:
     parts = (residuals * np.sign(total)).sum(axis=1)
     squares = float(((parts - plain * weights) ** 2).sum())
     spread = math.sqrt(squares * queries / (queries - 1)) / whole
-    half = t_quantile((1 + LEVEL) / 2, queries - 1) * spread
+    half = t_of(queries - 1) * spread
     flipped = [_by_others(s[..., None] * residuals) for s in in_blocks(_signs, queries, FLIPS, 0)]
     chance = np.quantile(np.concatenate(flipped), (1 + LEVEL) / 2) / whole
     low = error - half if error > chance else 0.0

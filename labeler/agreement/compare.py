@@ -41,12 +41,11 @@ from labeler.stats.intervals import (
     Replicates,
     Sample,
     between,
-    jackknife_error,
+    jackknife,
     of_next_set,
     of_tables,
 )
 from labeler.stats.means import share_interval
-from labeler.stats.student import LEVEL, t_quantile
 
 # One statistic of an assessor and people: its value and its interval over queries.
 
@@ -116,19 +115,22 @@ def _limits(statistic: Statistic) -> tuple[float, float]:
 # sample shows of its own oddness says the opposite of what it seems to. Samples that missed the
 # odd queries look even, and it is their intervals that miss the truth.
 
-FEW_QUERIES, MORE_QUERIES = 25, 50
-COVERED_BY_FEW = "88 to 100"
-"""Of 100 intervals over 3 to 20 queries; the least are Pearson's, over 20."""
-MOST_SIMULATED = 20
-COVERED_BY_MORE = "88 to 100"
-"""Of 100 intervals over 25 to 50 queries."""
+FEW_QUERIES = 50
+COVERED_BY_FEW = "87 to 100"
+"""Of 100 intervals over 3 to 50 queries; the least are Pearson's, over 20."""
 
 
 def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[str]:
     """Every warning that the values and their intervals call for, the general ones first."""
     sample, estimates = agreement.sample, agreement.statistics
     queries = sample.queries
-    yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
+    if queries == 1:
+        yield "one query only: no interval can be given, for nothing shows how queries differ"
+    elif 1 < queries < FEW_QUERIES:
+        yield (
+            f"only {queries} queries: in simulations with 3 to {FEW_QUERIES} of them "
+            f"{COVERED_BY_FEW} of 100 such intervals held the truth, instead of 95"
+        )
     reasons: dict[str, list[str]] = {}
     for statistic in statistics:
         if estimates[statistic.name].value is None:
@@ -140,27 +142,12 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
         return
     if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
         yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
-    if exact := [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]:
+    exact = [n for n, e in estimates.items() if e.low is not None and (e.high or 0) - e.low < 1e-9]
+    if exact:
         yield (
             f"{_names(exact)}: no width to the interval, for every query here says the same; no "
             "certainty"
         )
-
-
-def _has_width(e: Interval) -> bool:
-    return e.low is not None and e.high is not None and e.high - e.low >= 1e-9
-
-
-def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
-    if queries == 1:
-        yield "one query only: no interval can be given, for nothing shows how queries differ"
-    elif 1 < queries < FEW_QUERIES:
-        held = f"{COVERED_BY_FEW} of 100 such intervals held the truth, instead of 95"
-        simulated = "3 to 20 of them" if queries <= MOST_SIMULATED else "fewer of them, 3 to 20,"
-        yield f"only {queries} queries: in simulations with {simulated} {held}"
-    elif FEW_QUERIES <= queries < MORE_QUERIES and with_width:
-        held = f"{COVERED_BY_MORE} of 100 such intervals held the truth, instead of 95"
-        yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -324,20 +311,17 @@ def share_of(part: Floats, whole: Floats, options: StatisticOptions) -> Interval
     low, high = between(sample, _ratio)
     if low is None or high is None:
         return Interval(value, None, None)
-    skewed = _on_log_odds(sample, value) or (low, high)
-    return Interval(value, max(min(low, skewed[0]), 0.0), min(max(high, skewed[1]), 1.0))
+    skewed = jackknife(Replicates(sample, _log_odds))
+    ends = (1 / (1 + math.exp(-end)) for end in skewed or ())
+    every = [max(low, 0.0), min(high, 1.0), *ends]
+    return Interval(value, min(every), max(every))
 
 
-def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:
-    """The jackknife's interval on the scale of log odds; None where those are not finite."""
-    shares = _ratio(sample.without_one)
-    if sample.queries < 2 or not ((shares > TINY) & (shares < 1 - TINY)).all():
-        return None
-    middle = math.log(value / (1 - value))
-    error = jackknife_error(np.log(shares / (1 - shares)))
-    half = t_quantile((1 + LEVEL) / 2, sample.queries - 1) * error
-    low, high = (1 / (1 + math.exp(-end)) for end in (middle - half, middle + half))
-    return low, high
+def _log_odds(sums: Floats) -> Floats:
+    """`(..., 2)` sums of a part and of the whole to `(...)` log odds, infinite of none or all."""
+    shares = _ratio(sums)
+    with np.errstate(divide="ignore"):
+        return np.log(shares * (shares > TINY)) - np.log((1 - shares) * (shares < 1 - TINY))
 
 
 def _ratio(sums: Floats) -> Floats:

@@ -9,7 +9,7 @@ from labeler.agreement.compare import Agreement
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.stats.intervals import FEWEST_DEGREES, Replicates, degrees_of
 from labeler.stats.power import fewest
-from labeler.stats.student import LEVEL, f_quantile, t_quantile
+from labeler.stats.student import f_quantile, t_of
 
 ASSURANCE = 0.8
 """The chance with which the larger number of queries brings the interval to the wished width."""
@@ -47,10 +47,6 @@ def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSiz
         """The degrees of freedom of the variance over so many queries."""
         return max(freedom * more / queries, min(FEWEST_DEGREES, more - 1.0))
 
-    def reach(more: int) -> float:
-        """How wide an interval over so many queries is, for a standard error of 1."""
-        return 2 * t_quantile((1 + LEVEL) / 2, degrees(more))
-
     def enough(chance: float) -> int:
         """The fewest queries, 2 or more, whose interval is as narrow with such a chance.
 
@@ -59,11 +55,12 @@ def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSiz
 
         def is_narrow(more: int) -> bool:
             ratio = f_quantile(chance, round(degrees(more), 1), round(freedom, 1))
-            return reach(more) * math.sqrt(variance * ratio / more) <= wished
+            return t_of(degrees(more)) * math.sqrt(variance * ratio / more) <= wished
 
         return fewest(is_narrow, MOST_QUERIES) or MOST_QUERIES
 
-    variance = queries * (width / reach(queries)) ** 2
+    # a width is t times the root of this, divided by the queries
+    variance = queries * (width / t_of(degrees(queries))) ** 2
     numbers = enough(0.5), enough(ASSURANCE)
     a_query = agreement.pairs / queries
     return SampleSizePlan(statistic.name, wished, width, queries, a_query, *numbers)

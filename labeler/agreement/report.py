@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,14 +18,13 @@ from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
-from labeler.evaluation.gates import GateOutcome
 from labeler.evaluation.options import parse_limits
+from labeler.evaluation.rulings import Gate, GateOutcome
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text
 
 if TYPE_CHECKING:
-    from labeler.agreement.statistics import Statistic
     from labeler.evaluation.leaderboard import Leaderboard
 
 # Where two assessors disagree, by query.
@@ -174,51 +173,29 @@ class AgreementResult(Result):
 # Gates on agreement: what a continuous-integration job asks for.
 
 
-@dataclass(frozen=True)
-class AgreementGate:
-    """A statistic's name and its limit: the least, or the most where less is better.
-
-    The value has to keep it; with `low_end` the end of the interval that is farther from people.
-    """
-
-    name: str
-    limit: float
-    low_end: bool = False
-
-
-def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[AgreementGate]:
+def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[Gate]:
     """Gates from `kappa-quadratic:0.6`; `Misuse` where no statistic has such a name."""
     parameter = "require_low" if low_end else "require"
     limits = parse_limits(texts, "kappa-quadratic:0.6", parameter)
     with about(parameter):
         for limit in limits:
             parse_name(limit.name)
-    return [AgreementGate(limit.name, limit.number, low_end) for limit in limits]
+    return [Gate(limit.name, limit.number, low_end) for limit in limits]
 
 
-def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[AgreementGate]) -> None:
-    """`GateFailed` names every assessor that does not keep a gate."""
-    failed = []
+def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> GateOutcome:
+    """What comes of the gates on each assessor; where 0 is best, of how far off a value is."""
+    rulings = []
     for report in reports:
         agreement = report.agreement
         for gate in gates:
-            statistic = find_statistic(gate.name, agreement.scale)
-            short = shortfall(gate, statistic, agreement.of(gate.name))
-            failed += [f"{report.assessor}: {short}"] if short else []
-    GateOutcome(tuple(failed)).check()
-
-
-def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Interval) -> str | None:
-    """Why the gate fails, `None` where it is kept."""
-    ends = (estimate.low, estimate.high) if gate.low_end else (estimate.value,)
-    values, better = [end for end in ends if end is not None], statistic.better
-    if not values:
-        return f"{gate.name} has no {'interval' if gate.low_end else 'value'} to hold against it"
-    worst = max(values, key=lambda value: -better * value if better else abs(value))
-    reached = worst if better else abs(worst)
-    if reached >= gate.limit if better > 0 else reached <= gate.limit:
-        return None
-    side = {1: "low", -1: "high"}.get(better, "far off")
-    is_ = f"may be as {side} as" if gate.low_end else "is"
-    least = "at least" if better > 0 else "at most"
-    return f"{gate.name} {is_} {worst:.4f}; wanted {least} {gate.limit:g}"
+            statistic, of = find_statistic(gate.name, agreement.scale), agreement.of(gate.name)
+            if not statistic.better and of.value is not None:
+                low, high = sorted(abs(end) for end in (of.low or 0.0, of.high or 0.0))
+                is_open = (of.low or 0.0) <= 0 <= (of.high or 0.0)
+                of = Interval(abs(of.value), 0.0 if is_open else low, high)
+            queries = len(agreement.queries)
+            each = agreement.pairs / max(queries, 1)
+            held = replace(gate, better=statistic.better or -1, pairs=each)
+            rulings.append(held.of(report.assessor, of, queries))
+    return GateOutcome.of(rulings)

@@ -52,13 +52,13 @@ def summary(report: AssessorReport) -> list[str]:
     if not agreement.pairs:
         return ["Nothing can be compared: the two have no graded pair in common."]
     human = whom(report.human)
-    sentences = [
+    sentences = (
         _how_often(short(report.assessor), human, agreement),
         _why_low(agreement),
         _who_is_stricter(agreement, human),
         _order(report.board, human, short(report.assessor), sampled=agreement.is_weighted),
-    ]
-    return [sentence for sentence in sentences if sentence]
+    )
+    return [*filter(None, sentences)]
 
 
 def heading(report: AssessorReport) -> str:

@@ -23,7 +23,7 @@ from labeler.collection.layout import (
 from labeler.collection.people import SampledPair, read_sample, sample_path
 from labeler.collection.scale import sample_scale
 from labeler.errors import Misuse, about
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, quiet
 from labeler.options import option
 from labeler.people.sheet import meanings_of
 
@@ -105,8 +105,8 @@ class AnnotateOptions:
 
 def rating_sessions(
     collection: AnyCollection,
-    options: AnnotateOptions | None = None,
-    note: Note = lambda _line: None,
+    options: AnnotateOptions,
+    note: Note = quiet,
 ) -> list[RatingSession]:
     """A session for each rater, to be served; what was answered before is in it.
 
@@ -117,7 +117,6 @@ def rating_sessions(
     >>> session.answer(RaterAnswer(item["id"], grade=3))["progress"]["done"]
     1
     """
-    options = options or AnnotateOptions()
     opened = open_collection(collection)
     with about("rater", "name"):
         raters = [check_name(rater) for rater in options.raters or (login_name(),)]

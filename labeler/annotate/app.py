@@ -22,9 +22,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from labeler.annotate.hosts import is_address, is_loopback
 from labeler.annotate.session import RatingSession, answer_in
 from labeler.errors import LabelerError, Misuse, NotCurrent
+from labeler.messages import quiet
+from labeler.wire.addresses import is_address, is_loopback
 
 # What stands before the page: whom it is served to, and what a browser may do with it.
 #
@@ -153,7 +154,7 @@ OnBug = Callable[[Exception], None]
 class RaterPage:
     """The addresses below a rater's token."""
 
-    def __init__(self, session: RatingSession, on_bug: OnBug = lambda _error: None) -> None:
+    def __init__(self, session: RatingSession, on_bug: OnBug = quiet) -> None:
         self._session, self._on_bug = session, on_bug
         self._csrf = secrets.token_urlsafe(32)
         # by name, with the kind of each: no path of a request is ever opened

@@ -16,6 +16,7 @@ from labeler.collection.annotations import (
     journal_names,
     journal_path,
 )
+from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
 from labeler.collection.people import (
     HumanAnswer,
@@ -106,7 +107,12 @@ def export_answers(
 
 
 def default_name(collection: Collection, rater: str, sample: str) -> str:
-    """The name of a rater's qrels; with the sample in it where that of the rater holds another."""
+    """The name of a rater's qrels; with the sample in it where that of the rater holds another.
+
+    What people grade for a decision goes to those that decide.
+    """
+    if deciding := card_section(read_card(collection), "samples", sample).get("qrels"):
+        return str(deciding)
     name = rater if purposes(collection).get(sample) == "audit" else f"{rater}-fix"
     path = people_path(collection.folder, name)
     if path.exists():

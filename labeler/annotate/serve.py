@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeler.annotate.session import RatingSession
-from labeler.errors import Misconfigured, Misuse
-from labeler.messages import missing_extra
+from labeler.errors import Misuse
+from labeler.files.boundary import needing
+from labeler.messages import missing_extra, quiet
 from labeler.options import PORT, option
 
 BACKLOG = 256
@@ -58,11 +59,9 @@ class PageServer:
 
 def check_installed() -> None:
     """Raise `Misconfigured` where the extra that serves pages is missing."""
-    try:
+    with needing(missing_extra("annotate", "serving pages needs")):
         import starlette
         import uvicorn
-    except ImportError as error:
-        raise Misconfigured(missing_extra("annotate", "serving pages needs")) from error
     del starlette, uvicorn
 
 
@@ -70,7 +69,7 @@ def check_installed() -> None:
 def served(
     sessions: Sequence[RatingSession | LivePage],
     options: ServeOptions,
-    on_bug: Any = lambda _error: None,
+    on_bug: Any = quiet,
 ) -> Iterator[PageServer]:
     """Serve a page for each session while the block runs, each under an address of its own.
 

@@ -27,11 +27,11 @@ from labeler.data import Document, Pooled
 from labeler.errors import BadInput, Misuse, check_known
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
+from labeler.files.jsonl import JsonObject
 from labeler.files.paths import shipped
-from labeler.messages import Advance, Note
+from labeler.messages import Advance, Note, quiet
 from labeler.prompt.read import read_prompt
 from labeler.trec.write import write_qrels
-from labeler.wire.download import quiet
 
 
 def fetch_collection(
@@ -49,7 +49,7 @@ def fetch_collection(
     """
     refuse_another(recipe_file.name, collection)
     recipe = recipe_file.recipe
-    files: dict[str, Path] = {}
+    files = {}
     for name, source in recipe.sources.items():
         files[name] = obtain(source, advance)
         tell(f"{source.pinned_path}: SHA-256 as expected")
@@ -78,7 +78,8 @@ def write_fetched(
             write_corpus(collection.corpus, documents or upstream.documents.values())
             for path, grades in zip(qrels, upstream.qrels.values(), strict=True):
                 write_qrels(path, grades)
-        old, new = standing_pool(collection.pool), [Pooled(pair) for pair in upstream.pool]
+        old = standing_pool(collection.pool)
+        new = [Pooled(pair) for pair in upstream.pool]
         if new or len(old):
             write_pool(collection.pool, merge_pools(old, new) if len(old) else new)
 
@@ -105,7 +106,7 @@ def refuse_another(name: str, collection: Collection) -> None:
         raise Misuse(f"{collection.folder} holds another collection; choose another directory")
 
 
-def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, object]:
+def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> JsonObject:
     recipe = recipe_file.recipe
     return {
         "labeler": __version__,
@@ -154,7 +155,7 @@ def fetch_prompts(name: str, folder: Path, *, force: bool = False) -> list[Path]
     """Write the prompts of a recipe into a folder; without `force` no other file is replaced."""
     recipes = prompt_recipes()
     check_known("recipe of prompts", name, recipes)
-    texts: dict[Path, str] = {}
+    texts = {}
     for stem, published in recipes[name].prompts.items():
         upstream = obtain(published.file).read_text(encoding="utf-8")
         # The file is pinned by its SHA-256, and its last key holds a literal block of YAML.

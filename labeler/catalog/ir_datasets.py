@@ -14,9 +14,9 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import needing, problem_of, reading
-from labeler.messages import Advance, Note, missing_extra
+from labeler.files.jsonl import JsonObject
+from labeler.messages import Advance, Note, missing_extra, quiet, squeezed
 from labeler.trec.values import grade_of, ids_of
-from labeler.wire.download import quiet
 
 PREFIX = "ir_datasets:"
 """What stands before the name of such a data set."""
@@ -101,8 +101,10 @@ def _documents(
 
 def _document(row: Any) -> Document:
     """A document by ir_datasets' names of its parts."""
-    text, url = _text_in(row, ("text", "body", "abstract", "contents")), getattr(row, "url", "")
-    whole, title = row.default_text() if text is None else text, _text_in(row, ("title",)) or ""
+    text = _text_in(row, ("text", "body", "abstract", "contents"))
+    url = getattr(row, "url", "")
+    whole = row.default_text() if text is None else text
+    title = _text_in(row, ("title",)) or ""
     return Document(row.doc_id, whole, title, {"url": url} if url else {})
 
 
@@ -114,13 +116,11 @@ def _text_in(row: Any, names: Sequence[str]) -> str | None:
 
 def _query(row: Any) -> Query:
     """A query, and where it has them its description and narrative."""
-    text, parts = (
-        _text_in(row, ("text", "title", "query")),
-        [(n, _text_in(row, (n,))) for n in ("description", "narrative")],
-    )
+    text = _text_in(row, ("text", "title", "query"))
+    parts = [(n, _text_in(row, (n,))) for n in ("description", "narrative")]
     metadata = {name: part for name, part in parts if part}
     whole = text if text and text.strip() else row.default_text()
-    return Query(row.query_id, " ".join(whole.split()), {"origin": "real", **metadata})
+    return Query(row.query_id, squeezed(whole), {"origin": "real", **metadata})
 
 
 def _add_grades(upstream: UpstreamCollection, dataset: Any, name: str) -> None:
@@ -139,16 +139,14 @@ def _add_grades(upstream: UpstreamCollection, dataset: Any, name: str) -> None:
             upstream.add(HUMAN, pair, grade)
 
 
-def _card(name: str, dataset: Any) -> dict[str, object]:
-    documented = getattr(dataset, "documentation", None)
-    documentation = documented() if callable(documented) else None
-    citation = documentation.get("bibtex") if isinstance(documentation, dict) else None
+def _card(name: str, dataset: Any) -> JsonObject:
+    documentation: JsonObject = getattr(dataset, "documentation", dict)() or {}
     return {
         "labeler": __version__,
         "name": f"{PREFIX}{name}",
         "recipe": f"{PREFIX}{name}",
         "title": name,
         "homepage": f"https://ir-datasets.com/{name.split('/', maxsplit=1)[0]}.html",
-        "citation": citation if isinstance(citation, str) else "",
+        "citation": documentation.get("bibtex") or "",
         "licence": "see the homepage",
     }

@@ -8,10 +8,11 @@ import io
 import os
 import tomllib
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -24,12 +25,12 @@ from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
 from labeler.files.boundary import problem_of, reading
 from labeler.files.cache import exclusive
-from labeler.files.jsonl import identifier
+from labeler.files.jsonl import RowValues, identifier
 from labeler.files.paths import cache_folder, expanded, shipped
 from labeler.files.read import file_problems
-from labeler.messages import Advance, meant
+from labeler.messages import Advance, meant, quiet, squeezed
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.wire.download import Remote, check_sha256, download, quiet
+from labeler.wire.download import Remote, check_sha256, download
 
 Grade = Annotated[int, Field(ge=-LARGEST_GRADE, le=LARGEST_GRADE)]
 
@@ -212,7 +213,7 @@ class UpstreamCollection:
     qrels: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     pool: list[Pair] = field(default_factory=list)
     conflicts: list[Pair] = field(default_factory=list)
-    card: Mapping[str, Any] = field(default_factory=dict)
+    card: RowValues = field(default_factory=dict)
     passed_on: int = 0
 
     def add(self, name: str, pair: Pair, grade: int) -> None:
@@ -235,7 +236,9 @@ def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamColl
     Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
     text may stand in some of its rows only.
     """
-    path, upstream, ids = files["table"], UpstreamCollection(), dict[str, str]()
+    path = files["table"]
+    upstream = UpstreamCollection()
+    ids = dict[str, str]()
     rows = rows_of_text(path, delimiter_of(first_line(head_of(path))))
     missing = {*recipe.columns.values(), *recipe.qrels.values()}.difference(rows.columns)
     if missing:
@@ -275,7 +278,9 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     A pair may stand there with two grades, as answers were judged more than once: it is then in no
     `human` qrels; `lowest` and `highest` hold all pairs.
     """
-    upstream, path, grades = UpstreamCollection(), files["answers"], dict[Pair, list[int]]()
+    upstream = UpstreamCollection()
+    path = files["answers"]
+    grades = defaultdict(list)
     with reading(files["questions"]):
         root = ElementTree.parse(files["questions"]).getroot()
         questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
@@ -287,7 +292,7 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
         for _, row in position.follow(enumerate(judged.decode().splitlines(), start=1)):
             question, grade, answer = row.split()
             pair = Pair(f"TQ{question}", answer)
-            grades.setdefault(pair, []).append(_grade(recipe, grade))
+            grades[pair].append(_grade(recipe, grade))
     with reading(path):
         for pair, upstream_grades in grades.items():
             upstream.queries[pair.query_id] = questions[pair.query_id]
@@ -313,7 +318,7 @@ def _answer(row: Mapping[str, str]) -> Document:
 def _question(element: ElementTree.Element) -> Query:
     """Return a question's summary as the query, and what the person wrote as its description."""
     subject, message, summary, paraphrase = (
-        " ".join((element.findtext(tag) or "").split())
+        squeezed(element.findtext(tag) or "")
         for tag in (
             "Original-Question/SUBJECT",
             "Original-Question/MESSAGE",

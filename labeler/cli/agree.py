@@ -10,7 +10,7 @@ from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all
 from labeler.agreement.report import (
     AgreementResult,
     agreement_gates,
-    check_agreement,
+    held_agreement,
 )
 from labeler.agreement.shown import (
     findings_of_all,
@@ -47,7 +47,7 @@ def command(
     ),
     require: tuple[str, ...] = option(
         (),
-        "A gate, as kappa-quadratic:0.6: exit 5 where the value lies below; repeatable.",
+        "A gate, as kappa-quadratic:0.6: exit 5 where it is shown to lie below; repeatable.",
         panel=GATES,
     ),
     require_low: tuple[str, ...] = option(
@@ -73,18 +73,19 @@ def command(
     opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
     reports = agree_all(opened, options)
+    outcome = held_agreement(reports, gates)
     for_people, is_overview = FORMS[to.form].for_people, len(reports) > 1 and not details
     if to.form == "json":
         show_json(AgreementResult(reports).as_json(details=details), to, indent=2)
     elif not for_people:
         show([statistics_of_all(reports, statistics)], to)
     elif is_overview:
-        show(overview_parts(reports, statistics), to)
+        show([*outcome.left_open, *overview_parts(reports, statistics)], to)
     else:
         texts = opened.query_texts()
         parts = (part for own in reports for part in report_parts(own, texts, details=details))
-        show([*parts, *joint_parts(reports)], to)
+        show([*outcome.left_open, *parts, *joint_parts(reports)], to)
     warn(findings_of_all(reports))
     if for_people and is_overview:
         note(IN_FULL)
-    check_agreement(reports, gates)
+    outcome.check()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import AnswersExported, export_answers
-from labeler.annotate.hosts import is_loopback
 from labeler.annotate.serve import ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession
 from labeler.annotate.status import status_of_raters
@@ -17,6 +16,7 @@ from labeler.cli.output import show_result
 from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
 from labeler.errors import LabelerError
+from labeler.wire.addresses import is_loopback
 
 
 def status(collection: Opened, *, to: Destination) -> None:

@@ -18,6 +18,7 @@ from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
 from labeler.evaluation.gates import outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
+from labeler.evaluation.rulings import GateOutcome
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
@@ -30,7 +31,7 @@ from labeler.pipeline.compare import (
     compared_systems,
     result_of,
 )
-from labeler.pipeline.decide import Decision, adecide, decide_by_people
+from labeler.pipeline.decide import Decision, adecide
 from labeler.pipeline.decision import write_decision
 
 
@@ -73,17 +74,21 @@ class LossFlags:
             "margin": margins.get(measure, DEFAULT_MARGIN),
             "qrels": options.qrels,
             "seed": options.seed,
+            "people": options.people,
+            "person_price": options.person_price,
         }
 
 
 def _show_decision(decision: Decision, to: Destination, sheet: Path | None) -> None:
     """What is decided, and what becomes of a sheet; raises what ended it before."""
     show_result(decision, to)
-    if decision.stopped:
-        raise decision.stopped
     if decision.sheet:
         folder, name = decision.systems.collection.folder, decision.systems.qrels.stem
         note(f"when graded: labeler people import {sheet} {folder} --as {name}")
+        note(f"or on a page: labeler annotate {folder} --sample {decision.sheet.id}")
+    if decision.stopped:
+        raise decision.stopped
+    if decision.sheet:
         raise Incomplete(f"not known yet; people grade {count_of(decision.sheet.pairs, 'pair')}")
     if decision.verdict == "not known yet":
         raise Incomplete("not known yet, as some pairs have no grade")
@@ -109,7 +114,7 @@ def command(
         "Decide by people's grades: write the pairs that they are to grade next.",
         metavar="FILE",
     ),
-    prompt: str = option("", "Of the assessor that fills holes: its grading prompt."),
+    prompt: str = option("", "Of the assessor that fills holes: its grading prompt.", rare=True),
     who: NamedModel,
     limits: Limits,
     flags: ShownFlags,
@@ -118,35 +123,32 @@ def command(
     """Say which of two systems to take, how sure that is, what would help.
 
     With --assessor, it judges no more pairs than that takes, or than a margin that does not matter;
-    with --sheet, people do.
+    with --sheet or --people, people do, and the assessor forecasts them.
     With --fill and --model, or --assessor, all that nobody judged of these systems is judged first.
     """
     judging = who.asking(JudgeOptions(prompt, limits=limits))
-    if sheet or (who.assessor and not options.fill):
-        by = loss.deciding(options, gates.require, html, sheet and (options.fill or who.assessor))
-        if sheet and flags.dry_run:
-            raise Misuse("with a sheet no model is asked; leave it out", parameter="dry_run")
-        two = (collection, systems)
-        decision = (
-            decide_by_people(*two, sheet=to.beside(sheet), control=control_of(flags), **by)
-            if sheet
-            else asked(flags, partial(adecide, *two, judging=judging, **by), show_judging_plan, to)
-        )
-        _show_decision(decision, to, sheet)
+    is_of_people = bool(sheet or options.people)
+    if is_of_people or (who.assessor and not options.fill):
+        how = loss.deciding(options, gates.require, html, options.fill)
+        if flags.dry_run and not who.assessor:
+            raise Misuse("without an assessor no model is asked; leave it out", parameter="dry_run")
+        how |= {"sheet": to.beside(sheet), "judging": judging if who.assessor else None}
+        decide = partial(adecide, collection, systems, **how)
+        _show_decision(asked(flags, decide, show_judging_plan, to), to, sheet)
         return
     page = to.beside(html)
     held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
-    measures = (*options.measures, *(str(gate.measure) for gate in held))
+    measures = (*options.measures, *(gate.name for gate in held))
     if any(gate.by for gate in held):
         raise Misuse("gates on groups are those of evaluate", parameter="require")
-    how = replace(
+    sides_by = replace(
         options,
         measures=tuple(dict.fromkeys(measures)),
         baseline=loss.no_worse_than,
         margins=loss.margins(options.measures),
     )
     with about("no_worse_than", "baseline"):
-        sides = compared_systems(collection, systems, how, control_of(flags))
+        sides = compared_systems(collection, systems, sides_by, control_of(flags))
     judged: JudgeResult | None = None
     if judging.model is not None and sides.missing:
         if not options.fill:
@@ -154,14 +156,16 @@ def command(
         judged = asked(flags, partial(ajudge_missing, sides, judging), show_judging_plan, to)
         sides = replace(sides)
     result = result_of(sides)
+    if held or is_gate:
+        of = outcome_of(result.report, held, no_worse_than=is_gate).rulings
+        outcome = GateOutcome.of((*of, *slow_losses(result.looks)))
+        result = replace(result, report=replace(result.report, gates=outcome))
     if page is not None:
         write_decision(result, page)
         note(f"wrote {page.path}")
     show_result(result, to)
-    if held or is_gate:
-        outcome = outcome_of(result.report, held, no_worse_than=is_gate)
-        if options.history:  # the look is kept, whatever did not pass
-            keep_looks(options.history, result.looks)
-        (outcome + slow_losses(result.looks)).check()
+    if options.history:  # the look is kept, whatever did not pass
+        keep_looks(options.history, result.looks)
+    result.report.gates.check()
     if judged and judged.stopped:
         raise judged.stopped

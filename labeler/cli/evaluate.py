@@ -20,7 +20,7 @@ from labeler.report.table import FormName, Table
 
 if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.gates import ScoreGate
+    from labeler.evaluation.rulings import Gate
 
 TABLES = "Tables"
 EXAMPLE = "labeler evaluate QRELS RUN..."
@@ -33,7 +33,7 @@ class GateFlags:
     require: tuple[str, ...] = option(
         (),
         "A gate: nDCG@10:0.45, nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword. "
-        "Exit 5 where a run lies below; repeatable.",
+        "Exit 5 where a run is shown to lie below, 6 where that is open; repeatable.",
         panel=GATES,
     )
     require_low: tuple[str, ...] = option(
@@ -43,7 +43,7 @@ class GateFlags:
         rare=True,
     )
 
-    def read(self) -> Sequence[ScoreGate]:
+    def read(self) -> Sequence[Gate]:
         """The gates on scores that were asked for."""
         if not self.require and not self.require_low:
             return ()
@@ -130,7 +130,7 @@ def command(
     groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
     asked_for = replace(
         options,
-        measures=(*options.measures, *(str(gate.measure) for gate in held)),
+        measures=(*options.measures, *(gate.name for gate in held)),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=progress,
     )
@@ -147,10 +147,12 @@ def command(
         from labeler.evaluation.gates import check_groups
 
         check_groups(report, held)
+        report = replace(report, gates=outcome_of(report, held))
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        show([" ".join(report.sentences), *_shown(report, tables, to.form, by=by)], to)
+        first = report.gates.left_open if held else []
+        show([*first, " ".join(report.sentences), *_shown(report, tables, to.form, by=by)], to)
     warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
@@ -159,7 +161,7 @@ def command(
         drawing.write(picture_bytes(score_drawings(report), drawing.path.suffix))
         note(f"drawn: {drawing.path}")
     if held:
-        outcome_of(report, held).check()
+        report.gates.check()
 
 
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:
@@ -168,17 +170,15 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     People see groups that gates alone asked for, too.
     """
 
-    for_people = FORMS[form].for_people
-    tables = {table.name: table for table in report.tables(scenarios=flags.scenarios)}
-    shown = [report.query_table() if flags.per_query else tables["scores"]]
-    if "comparisons" in tables and for_people and not flags.per_query:
-        shown.append(tables["comparisons"])
-    if report.by and for_people:
-        shown += report.group_tables()
-    elif by:
+    scores, *others = report.tables(scenarios=flags.scenarios)
+    if flags.per_query:
+        scores, others = report.query_table(), [t for t in others if t.name != "comparisons"]
+    if FORMS[form].for_people:
+        return [scores, *others]
+    if flags.scenarios:
+        return [table for table in others if table.name == "scenarios"]
+    if by:
         from labeler.evaluation.groups import group_rows  # loaded with the report
 
-        shown.append(group_rows([grouped for grouped in report.by if grouped.by in by]))
-    if flags.scenarios:
-        shown.append(tables["scenarios"])
-    return shown if for_people else shown[-1:]
+        return [group_rows([grouped for grouped in report.by if grouped.by in by])]
+    return [scores]

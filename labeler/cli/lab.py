@@ -12,7 +12,6 @@ from labeler.cli.model_options import ASSESSOR_NAME, ModelFlags, ServerFlags, Sh
 from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import show, show_result
 from labeler.cli.reporting import (
-    Beside,
     asked,
     check_complete,
     show_judging,
@@ -81,7 +80,8 @@ def repeat(
     act = partial(ajudge, collection, who.asking(options), repeat=times)
     result = asked(flags, act, show_judging_plan, to)
     again = None if result.stopped else retest_of(collection, result.name)
-    show_outcome(Beside(result, {"retest": again}), lambda _: _show_repeated(result, again), to)
+    figures = {**result.as_json(), **({"retest": again.as_json()} if again else {})}
+    show_outcome(figures, lambda _: _show_repeated(result, again), to)
     check_complete(result)
 
 
@@ -179,7 +179,10 @@ def probe(
     *,
     options: ProbeOptions,
     require: tuple[str, ...] = option(
-        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
+        (),
+        "A gate, as raised:0.05: exit 5 where the share's interval lies above, 6 where not all of "
+        "it lies below; repeatable.",
+        panel="Gates",
     ),
     who: ModelFlags,
     flags: ShownFlags,

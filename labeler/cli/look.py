@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.judging.status import SetStatus
     from labeler.judging.validate import Validation
-    from labeler.models.call_plan import TrialCall
-    from labeler.models.choose import Choice
+    from labeler.models.call_plan import CallPlan, TrialCall
     from labeler.report.table import Table
 
 
@@ -269,12 +268,13 @@ def doctor(
 
     settings = project_path()
     choice = asyncio.run(choose("judge", who.asked(), who.base_url))
+    taken = estimate(choice, pairs)
 
     def tried() -> TrialCall | None:
         return asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
 
     if to.form != "table":
-        call, taken = tried(), estimate(choice, pairs)
+        call = tried()
         record = {
             "has_key": has_key(),
             "settings": str(settings) if settings else None,
@@ -295,7 +295,7 @@ def doctor(
     file = str(settings or "no labeler.toml here")
     with said_to(to):
         _say_each({"OPENAI_API_KEY": key, "settings": file, "model": str(choice)})
-        _say_each(_in_words(choice, tried(), pairs))
+        _say_each(_in_words(taken, tried(), pairs))
 
 
 def _say_each(lines: Mapping[str, str]) -> None:
@@ -303,12 +303,12 @@ def _say_each(lines: Mapping[str, str]) -> None:
         say(f"{name:17}{what}")
 
 
-def _in_words(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, str]:
+def _in_words(taken: CallPlan, call: TrialCall | None, pairs: int) -> dict[str, str]:
     """What the call for trial showed, and what so many calls like it take."""
-    from labeler.models.call_plan import estimate, time_of
+    from labeler.models.call_plan import time_of
     from labeler.models.choose import SERVER_CONCURRENCY
 
-    taken, lines = estimate(choice, pairs), {"test call": "none: this assessor asks no server"}
+    lines = {"test call": "none: this assessor asks no server"}
     if call is not None:
         able = call.abilities
         parameters = [n for n in ("temperature", "stop", "logprobs") if n not in able.refused]

@@ -45,10 +45,16 @@ class NamedModel:
     assessor: str = option("", ASSESSOR_NAME)
 
     def asked(self) -> AssessorSettings | str | None:
-        """The model to ask; None where none is named."""
-        from labeler.models.choose import model_in
+        """The model to ask; None where none is named.
 
-        return model_in(self.model, self.assessor)
+        A model's name beside an assessor's is asked in place of the one that is declared.
+        """
+        from labeler.models.choose import find_assessor
+
+        if not self.assessor:
+            return self.model
+        declared = find_assessor(self.assessor)
+        return replace(declared, model=self.model, name="") if self.model else declared
 
     def asking(self, options: Options, **others: Any) -> Options:
         """The options of whatever asks a model, with the model that is asked."""

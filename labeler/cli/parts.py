@@ -40,11 +40,8 @@ def make(
     """
     job = watched(flags, partial(awrite_partitions, collection, parts, who.asking(options), rows))
     made = {"name": job.name, "partitions": len(job.partitions), "pairs": job.pairs}
-    if to.form != "table":
-        show_records([made], to)
-    else:
-        pairs = count_of(job.pairs, "pair")
-        say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition')}")
+    pairs, partitions = count_of(job.pairs, "pair"), count_of(len(job.partitions), "partition")
+    show_outcome(made, lambda _: say(f"{job.name}: {pairs} in {partitions}"), to)
     note(
         f"next: labeler parts work {parts}, then labeler parts collect {collection.folder} {parts}"
     )

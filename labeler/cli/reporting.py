@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from typer import Exit
 
@@ -24,15 +23,14 @@ from labeler.cli.screen import (
     rewrite,
     say,
 )
-from labeler.data import Failure
 from labeler.errors import Incomplete
 from labeler.messages import cost_of, count_of, counts_of, dollars
 from labeler.report.neutral import one_line
+from labeler.report.result import as_plain
 
 if TYPE_CHECKING:
     from labeler.cli.model_options import ShownFlags
     from labeler.cli.options import Destination
-    from labeler.data import Judged
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
     from labeler.model import Message
@@ -42,40 +40,16 @@ if TYPE_CHECKING:
     from labeler.queries.generate import GenerateResult, GenerationPlan
 
 
-class Outcome(Protocol):
-    """What a plan or a result can say for programs."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
+Shown = TypeVar("Shown")
 
 
-Shown = TypeVar("Shown", bound=Outcome)
-
-
-def show_outcome(
-    outcome: Shown,
-    in_words: Callable[[Shown], None],
-    to: Destination,
-) -> None:
+def show_outcome(outcome: Shown, in_words: Callable[[Shown], None], to: Destination) -> None:
     """Write what was done, or would be, in words; or its figures, in a form for programs."""
     if to.form != "table":
-        show_records([outcome.as_json()], to)
+        show_records([as_plain(outcome)], to)
         return
     with said_to(to):
         in_words(outcome)
-
-
-@dataclass(frozen=True)
-class Beside:
-    """What an act gave, with what stands beside it in JSON under names of its own."""
-
-    result: Outcome
-    others: Mapping[str, Outcome | None]
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures of all."""
-        others = {name: each.as_json() for name, each in self.others.items() if each is not None}
-        return {**self.result.as_json(), **others}
 
 
 def show_judging_plan(plan: JudgingPlan) -> None:
@@ -317,44 +291,36 @@ class RunProgress:
     budget: Budget
     clock: Callable[[], float] = time.monotonic
     asks: bool = True
-    done: int = 0
-    remembered: int = 0
-    shared: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
     began: float = 0.0
+    tally: Tally = field(init=False)
     before: Spending = field(init=False)
 
     def __post_init__(self) -> None:
-        self.began = self.clock()
-        self.before = replace(self.budget.spent)
+        from labeler.judging.job import Tally
 
-    def count(self, judged: Judged) -> None:
-        """Count one more pair that is done."""
-        self.done += 1
-        self.remembered += judged.remembered
-        self.shared += judged.shared
-        if isinstance(judged.outcome, Failure):
-            self.failures[judged.outcome.status] += 1
+        self.began, self.tally = self.clock(), Tally()
+        self.before = replace(self.budget.spent)
 
     def line(self, *, ended: bool = False) -> str:
         """All that is known, in words; what only concerns calls to come is left out at the end."""
-        asked, left = self.done - self.remembered, self.total - self.done
-        rate, earlier = asked / max(1e-9, self.clock() - self.began), self.remembered - self.shared
+        done, shared = self.tally.pairs, self.tally.shared
+        asked, earlier = done - self.tally.remembered, self.tally.remembered - shared
+        rate, left = asked / max(1e-9, self.clock() - self.began), self.total - done
         seconds = round(left / rate) if rate and not ended else 0
         spent = self.budget.spent.since(self.before)
         most = f", at most {spent.tokens_at_most:,}" if spent.tokens_at_most > spent.tokens else ""
         calls = count_of(spent.calls, "call") if spent.calls and self.asks else ""
         at_once = f"{self.limiter.under_way} of {int(self.limiter.at_once)} at once"
         parts = [
-            f"{self.done:,}/{self.total:,} pairs",
+            f"{done:,}/{self.total:,} pairs",
             f"{earlier:,} from the store" if earlier else "",
-            f"{self.shared:,} shared" if self.shared else "",
+            f"{shared:,} shared" if shared else "",
             f"{rate:,.1f}/s",
             f"{duration(seconds)} left" if seconds else "",
             calls,
             f"{spent.tokens:,} tokens{most}" if spent.tokens_at_most else "",
             self._cost(spent, asked, 0 if ended else left) if spent.calls else "",
-            f"no grade: {counts_of(self.failures)}" if self.failures else "",
+            f"no grade: {counts_of(self.tally.failures)}" if self.tally.failures else "",
             f"{at_once} ({self.limiter.why})" if calls and not ended else "",
         ]
         return " · ".join(filter(None, parts))
@@ -369,7 +335,7 @@ class RunProgress:
 
 
 @contextmanager
-def shown(counts: RunProgress, every: float = LINE_SECONDS) -> Iterator[Callable[[Judged], None]]:
+def shown(counts: RunProgress, every: float = LINE_SECONDS) -> Iterator[OnJudged]:
     """Show the counts as long as the block runs; yields what is called with every pair.
 
     On a terminal a line is written over; elsewhere there is one every so many seconds, also while
@@ -385,7 +351,7 @@ def shown(counts: RunProgress, every: float = LINE_SECONDS) -> Iterator[Callable
     showing = threading.Thread(target=keep_showing, daemon=True)
     showing.start()
     try:
-        yield counts.count
+        yield counts.tally.add
     finally:
         over.set()
         showing.join()

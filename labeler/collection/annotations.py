@@ -128,7 +128,7 @@ def _answer(row: Row) -> JournalRow:
         row.text("query_id", None),
         grade=row.grade(),
         seconds=finite(row.values.get("seconds"), 0.0, LONGEST_TIME),
-        probability=row.probability("probability"),
+        probability=row.probability(),
         **values,
     )
 

@@ -14,17 +14,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from labeler.collection.layout import Collection
-from labeler.collection.rows import Row, records
-from labeler.errors import BadInput
+from labeler.collection.rows import Row, read_record, records
 from labeler.files.atomic import replacing, replacing_bytes
-from labeler.files.boundary import first_invalid
 from labeler.files.read import file_problems
 from labeler.models.settings import AssessorSettings
+from labeler.options import STRICT
 
 if TYPE_CHECKING:
     from labeler.models.session import SessionOptions
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 KEY_BYTES = 32
 PARTIAL = ".partial-"
 _OF_REQUESTS = re.compile(r"([0-9]+)\.(?:keys|requests\.jsonl)")
+RECORD, TEXTS, KEYS = ".json", ".requests.jsonl", ".keys"
 STORED = "stored"
 """The status of a batch whose answers are in the store, while its set is not judged by them yet."""
 
@@ -55,7 +55,7 @@ class BatchRecord:
     is sent with each request.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__ = STRICT
 
     number: int
     token: str
@@ -90,39 +90,21 @@ def batches_folder(collection: Collection) -> Path:
     return collection.folder / "batches"
 
 
-def record_path(collection: Collection, number: int) -> Path:
-    """The file that says what a batch is of."""
-    return batches_folder(collection) / f"{number}.json"
-
-
-def texts_path(collection: Collection, number: int) -> Path:
-    """The file of the texts of a batch's requests."""
-    return batches_folder(collection) / f"{number}.requests.jsonl"
-
-
-def _keys_path(collection: Collection, number: int) -> Path:
-    return batches_folder(collection) / f"{number}.keys"
+def _file(collection: Collection, number: int, ending: str) -> Path:
+    """A file of a batch: what it is of, or its requests' keys or texts."""
+    return batches_folder(collection) / f"{number}{ending}"
 
 
 def read_batches(collection: Collection) -> list[BatchRecord]:
     """The batches of a collection, in the order in which they were begun."""
-    paths = (p for p in batches_folder(collection).glob("*.json") if p.stem.isdecimal())
-    return [_read(path) for path in sorted(paths, key=lambda path: int(path.stem))]
-
-
-def _read(path: Path) -> BatchRecord:
-    with file_problems(path):
-        content = path.read_bytes()
-    try:
-        return _RECORD.validate_json(content)
-    except ValidationError as error:
-        what = first_invalid(error, "record")
-        raise BadInput(f"{path}: no record of a batch ({what})") from None
+    paths = [p for p in batches_folder(collection).glob("*.json") if p.stem.isdecimal()]
+    paths = sorted(paths, key=lambda path: int(path.stem))
+    return [read_record(path, _RECORD, "no record of a batch") for path in paths]
 
 
 def write_batch(collection: Collection, record: BatchRecord) -> None:
     """Write what is known of a batch."""
-    with replacing(record_path(collection, record.number)) as out:
+    with replacing(_file(collection, record.number, RECORD)) as out:
         out.write(json.dumps(asdict(record), indent=2) + "\n")
 
 
@@ -131,17 +113,17 @@ def write_requests(
 ) -> None:
     """Write the keys and the texts of a batch's requests."""
     keys = bytearray()
-    with replacing(texts_path(collection, number)) as out:
+    with replacing(_file(collection, number, TEXTS)) as out:
         for key, text in requests:
             keys += key
             out.write(json.dumps({"key": key.hex(), "request": text}) + "\n")
-    with replacing_bytes(_keys_path(collection, number)) as raw:
+    with replacing_bytes(_file(collection, number, KEYS)) as raw:
         raw.write(bytes(keys))
 
 
 def read_requests(collection: Collection, number: int) -> dict[bytes, str]:
     """The texts of a batch's requests by their keys."""
-    return dict(records(texts_path(collection, number), _request))
+    return dict(records(_file(collection, number, TEXTS), _request))
 
 
 def _request(row: Row) -> tuple[bytes, str]:
@@ -154,13 +136,13 @@ def _request(row: Row) -> tuple[bytes, str]:
 
 def remove_texts(collection: Collection, number: int) -> None:
     """Remove the requests of a batch, which the store holds now, or which nobody was asked."""
-    texts_path(collection, number).unlink(missing_ok=True)
-    _keys_path(collection, number).unlink(missing_ok=True)
+    for ending in (TEXTS, KEYS):
+        _file(collection, number, ending).unlink(missing_ok=True)
 
 
 def remove_batch(collection: Collection, number: int) -> None:
     """Remove a batch that no server ever had."""
-    record_path(collection, number).unlink(missing_ok=True)
+    _file(collection, number, RECORD).unlink(missing_ok=True)
     remove_texts(collection, number)
 
 
@@ -227,7 +209,7 @@ def held_back(collection: Collection, options: SessionOptions) -> SessionOptions
 
 
 def _keys(collection: Collection, number: int) -> Iterator[bytes]:
-    path = _keys_path(collection, number)
+    path = _file(collection, number, KEYS)
     with file_problems(path):
         content = path.read_bytes() if path.exists() else b""
     return (content[at : at + KEY_BYTES] for at in range(0, len(content), KEY_BYTES))

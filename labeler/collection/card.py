@@ -85,7 +85,7 @@ def check_made(collection: Collection, paths: Iterable[Path]) -> None:
 
 
 @contextmanager
-def making(collection: Collection, paths: Iterable[Path], *, force: bool = False) -> Iterator[None]:
+def making(collection: Collection, paths: Iterable[Path], *, force: bool) -> Iterator[None]:
     """Check that files of a collection may be replaced, and note those that the block writes.
 
     The collection must be locked. With `force` they may be, whoever wrote them.
@@ -168,21 +168,11 @@ class Parent:
         return bool(self.only) and self.pairs < self.of_pairs
 
     @property
-    def is_by_grades(self) -> bool:
-        """Whether grades decided which pairs are judged, so that these tell nothing of the rest."""
-        return bool(self.picking)
-
-    @property
     def picking(self) -> Sequence[str]:
         """The sets by whose grades the pairs were picked."""
         is_picked = self.is_part and self.kind in (DISAGREEMENTS, FAILURES)
         own = (self.name, *self.beside) if is_picked else ()
         return (*own, *self.picked_before)
-
-    @property
-    def is_sample(self) -> bool:
-        """Whether each pair of the parent was as likely as any to be judged."""
-        return self.is_part and self.kind == SAMPLE
 
     def which(self) -> str:
         """Which of the parent's pairs were judged, after `N of the M pairs of NAME`."""

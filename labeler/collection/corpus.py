@@ -19,7 +19,7 @@ from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.jsonl import DocumentsByRow, RowIndex, row_of_line, write_rows
 from labeler.files.read import file_problems, numbered_bytes
-from labeler.messages import Advance
+from labeler.messages import Advance, quiet
 from labeler.text.terms import text_to_search
 
 
@@ -217,7 +217,7 @@ class CorpusParts:
         cls,
         path: Path,
         lines_of_a_part: int = LINES_OF_A_PART,
-        advance: Advance = lambda _done, _total: None,
+        advance: Advance = quiet,
         bytes_of_a_part: int = BYTES_OF_A_PART,
     ) -> CorpusParts:
         """Read a corpus; `advance` counts its bytes."""

@@ -15,7 +15,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.pool import merge_pools, read_pool, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import ids_in_words
-from labeler.messages import SHOWN, Note, count_of
+from labeler.messages import SHOWN, Note, count_of, quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Dropped:
             yield f"{pairs} in the pool again, as the query and the document are there again"
 
 
-def drop_absent(collection: Collection, note: Note = lambda _line: None) -> Dropped | None:
+def drop_absent(collection: Collection, note: Note = quiet) -> Dropped | None:
     """Take pairs out of the pool whose query or document is gone; put back those that returned.
 
     None where nothing changed. The collection must be locked. A kill loses no pair: one may then

@@ -17,7 +17,7 @@ from labeler.errors import BadInput, Misuse, check_known
 from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
 from labeler.files.paths import true_path
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, quiet
 from labeler.options import Options, option
 from labeler.report.result import Result
 from labeler.trec.files import read_qrels, read_run
@@ -54,7 +54,7 @@ def export(
     output: Output | Path | str,
     to: FormatName,
     options: ExportOptions | None = None,
-    warn: Note = lambda _line: None,
+    warn: Note = quiet,
 ) -> Exported:
     """Write a collection's texts and grades as files that the tool `to` reads.
 

@@ -18,7 +18,7 @@ from labeler.errors import FileProblem, Misuse, Stopped
 from labeler.files.cache import is_acquired, lock_file
 from labeler.files.paths import did_you_mean, true_path
 from labeler.files.read import check_regular, file_problems
-from labeler.messages import Note
+from labeler.messages import Note, quiet
 
 if TYPE_CHECKING:
     from labeler.models.policies.call import StopSignal
@@ -352,7 +352,7 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def locked(collection: Collection, note: Note = lambda _line: None) -> Iterator[None]:
+def locked(collection: Collection, note: Note = quiet) -> Iterator[None]:
     """Hold the lock of a collection, whose folder is made where there is none.
 
     Waits while another process or thread holds it, and says so to `note`; Ctrl-C ends the wait. A
@@ -370,7 +370,7 @@ def locked(collection: Collection, note: Note = lambda _line: None) -> Iterator[
 
 @asynccontextmanager
 async def locked_in_loop(
-    collection: Collection, stop: StopSignal, note: Note = lambda _line: None
+    collection: Collection, stop: StopSignal, note: Note = quiet
 ) -> AsyncIterator[None]:
     """The same in asynchronous work, which goes on meanwhile.
 

@@ -69,12 +69,12 @@ def people_path(folder: Path, name: str) -> Path:
 def write_sample(path: Path, rows: Iterable[SampledPair]) -> None:
     """Write a sample; it reads back as the same rows."""
     check_locked(path.parent.parent)
-    write_rows(path, map(_written_sampled, rows), check=read_sample)
-
-
-def _written_sampled(row: SampledPair) -> dict[str, object]:
-    texts = {"texts": row.texts} if row.texts else {}
-    return {"row": row.number, **row.pair._asdict(), "probability": row.probability, **texts}
+    written = (
+        {"row": row.number, **row.pair._asdict(), "probability": row.probability}
+        | ({"texts": row.texts} if row.texts else {})
+        for row in rows
+    )
+    write_rows(path, written, check=read_sample)
 
 
 def read_sample(path: Path) -> list[SampledPair]:
@@ -117,7 +117,7 @@ def _probability(row: Row) -> float | None:
     """The probability of a row, which must say where there is none."""
     if "probability" not in row.values:
         raise row.wrong("probability", "be a probability above 0, or null")
-    return row.probability("probability")
+    return row.probability()
 
 
 # Qrels that people brought along, checked against the collection whose pairs they grade.
@@ -190,7 +190,7 @@ def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:
 def pool_judged(
     collection: Collection,
     qrels_by_name: Mapping[str, OwnQrels],
-    warn: Note = lambda _line: None,
+    warn: Note,
 ) -> tuple[int, int]:
     """Add the pairs that people judged to the pool; how many pairs it has, how many are new.
 

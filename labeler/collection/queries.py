@@ -24,6 +24,11 @@ def read_queries(path: Path) -> dict[str, Query]:
     return queries
 
 
+def query_texts(path: Path) -> dict[str, str]:
+    """The texts of the queries of a `queries.jsonl` by id."""
+    return {query.id: query.text for query in read_queries(path).values()}
+
+
 def query_in(row: Row) -> Query:
     """The query of a row."""
     return Query(row.id("_id"), row.text("text", None), row.object("metadata"))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from labeler.collection.layout import STEPS, next_step
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
-from labeler.files.boundary import finite, reading
+from labeler.files.boundary import finite, first_invalid, reading
 from labeler.files.jsonl import identifier, read_rows, text_of
-from labeler.files.read import check_regular
+from labeler.files.read import check_regular, file_problems
 from labeler.messages import count_of
 from labeler.trec.values import grade_of
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Record = TypeVar("Record")
 
@@ -84,12 +87,12 @@ class Row(NamedTuple):
             raise self.wrong(key, "count from 1")
         return value
 
-    def probability(self, key: str) -> float | None:
+    def probability(self) -> float | None:
         """A probability above 0, None where there is none."""
-        value = self.values.get(key)
+        value = self.values.get("probability")
         probability = None if value is None else finite(value, 0.0, 1.0)
         if value is not None and not probability:
-            raise self.wrong(key, "be a probability above 0")
+            raise self.wrong("probability", "be a probability above 0")
         return probability
 
     def grade(self) -> int | None:
@@ -104,6 +107,18 @@ def records(path: Path, of: Callable[[Row], Record]) -> Iterator[Record]:
     with reading(path) as position:
         for number, values in position.follow(read_rows(path)):
             yield of(Row(path, number, values))
+
+
+def read_record(path: Path, kind: TypeAdapter[Record], problem: str) -> Record:
+    """A file that is one record, as JSON; `BadInput` says the problem where it is none."""
+    from pydantic import ValidationError
+
+    with file_problems(path):
+        content = path.read_bytes()
+    try:
+        return kind.validate_json(content)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {problem} ({first_invalid(error, 'file')})") from None
 
 
 def check_exists(path: Path) -> None:

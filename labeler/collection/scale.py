@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection
+from labeler.collection.layout import Collection, collection_of_qrels
 from labeler.collection.people import people_path, read_people
 from labeler.errors import BadInput
 from labeler.prompt import find_prompt, prompt_files
-
-_GRADE = re.compile(r"-?[0-9]{1,9}")
+from labeler.prompt.template import GRADE
 
 
 def grade_names(
@@ -60,7 +58,7 @@ def _names_in(section: Mapping[str, Any]) -> dict[int, str]:
     return {
         int(grade): text
         for grade, text in card_section(section, "scale").items()
-        if _GRADE.fullmatch(grade) and isinstance(text, str) and text
+        if GRADE.fullmatch(grade) and isinstance(text, str) and text
     }
 
 
@@ -112,7 +110,7 @@ def _grades(collection: Collection, section: str, grades: Iterable[object]) -> l
     """The grades of a scale; `BadInput` where the card has something else for one."""
     texts = [grade if isinstance(grade, str) else repr(grade) for grade in grades]
     for text in texts:
-        if not _GRADE.fullmatch(text):
+        if not GRADE.fullmatch(text):
             problem = f"expected the integer grades of a scale in {section!r}, found {text[:40]!r}"
             raise BadInput(f"{collection.card}: {problem}")
     return [int(text) for text in texts]
@@ -120,8 +118,5 @@ def _grades(collection: Collection, section: str, grades: Iterable[object]) -> l
 
 def top_grade_of(qrels: Path, asked: Iterable[int] = ()) -> int | None:
     """The top grade of qrels that stand where a collection keeps them, as its card says."""
-    if qrels.parent.name != "qrels":
-        return None
-    return card_top_grade(
-        qrels.parent.parent, qrels.name.removesuffix(".gz").removesuffix(".qrels"), asked
-    )
+    where = collection_of_qrels(qrels)
+    return None if where is None else card_top_grade(where[0].folder, where[1], asked)

@@ -30,7 +30,7 @@ from labeler.data import Document, Query, Run
 from labeler.files.arrays import Arrays, ArraysWriter, TextsOnDemand, open_arrays, writing_arrays
 from labeler.files.atomic import remove_abandoned
 from labeler.files.jsonl import RowIndex
-from labeler.messages import Advance, Progress, counted, no_progress
+from labeler.messages import Advance, Progress, batched, counted, no_progress
 from labeler.text.bm25 import (
     USUAL,
     Bm25,
@@ -40,7 +40,7 @@ from labeler.text.bm25 import (
     index_settings,
     write_part,
 )
-from labeler.text.terms import Encode, Encoder, encode, text_to_search
+from labeler.text.terms import Encoder, encode, text_to_search
 from labeler.trec.files import best
 
 # What an engine searches: documents that are gone through one by one, and indexes of them.
@@ -396,19 +396,15 @@ def _encoded(
     """The vectors of all documents, a batch at a time; their ids take the place of `ids`."""
     ids.clear()
     with progress("encoding") as advance:
-        yield from _in_batches(_texts(searched.counted(advance), ids), encoder.documents)
-
-
-def _in_batches(texts: Iterator[str], encode_some: Encode) -> Iterator[Vectors]:
-    while batch := list(islice(texts, BATCH)):
-        yield encode_some(batch)
+        texts = batched(_texts(searched.counted(advance), ids), BATCH)
+        yield from map(encoder.documents, texts)
 
 
 def _kept_vectors(folder: IndexFolder, encoder: Encoder, progress: Progress) -> list[Arrays]:
     """The index of vectors in parts; a kill loses none but the part that is being encoded."""
 
     def write(out: ArraysWriter, texts: Iterator[str]) -> None:
-        out.add("vectors", _in_batches(texts, encoder.documents))
+        out.add("vectors", map(encoder.documents, batched(texts, BATCH)))
 
     with progress("encoding") as advance:
         return folder.parts("vectors", {"vectors": 2, "encoder": encoder.id}, write, advance)

@@ -25,7 +25,7 @@ from labeler.collection.queries import read_queries
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.files.paths import true_path
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, quiet
 from labeler.text.terms import text_to_search
 from labeler.text.visible import bounded, visible
 from labeler.trec.pairs import NONE, PairColumns
@@ -80,7 +80,7 @@ def _field(record: Query | Document, name: str) -> str:
 
 def stale_in(
     sources: Iterable[object],
-    warn: Note = lambda _line: None,
+    warn: Note = quiet,
     stale: str = "drop",
     read: Iterable[JudgedSet] = (),
 ) -> set[Pair]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from labeler.collection.layout import (
     Collection,
@@ -33,9 +32,6 @@ from labeler.files.atomic import (
 )
 from labeler.files.paths import named_file
 from labeler.files.read import STANDARD
-
-if TYPE_CHECKING:
-    pass
 
 # Which files an evaluation reads, and what its runs are called.
 

@@ -23,7 +23,7 @@ from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, sha256_of
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, quiet
 from labeler.trec.pairs import PairColumns
 
 # Which models made the qrels and the queries of a collection, and what its systems are called.
@@ -177,7 +177,7 @@ def routed_of_file(path: Path) -> frozenset[Pair]:
 
 
 def drawn_by_chance(
-    qrels: Qrels, routed: frozenset[Pair], source: object, warn: Note = lambda _line: None
+    qrels: Qrels, routed: frozenset[Pair], source: object, warn: Note = quiet
 ) -> Qrels:
     """People's grades without those of routed pairs; `BadInput` where none is left.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.corpus.losses import Losses
+from labeler.files.jsonl import RowValues
 from labeler.options import SHARE, WORDS, Options, option
 
 USUAL = 200
@@ -126,7 +126,7 @@ class SourceDocument:
     line: int = 1
     id: str | None = None
     text: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: RowValues = field(default_factory=dict)
     spans_in: SourceText | None = None
     losses: Losses | None = None
 

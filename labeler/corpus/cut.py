@@ -15,7 +15,8 @@ from urllib.parse import quote
 from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, SourceDocument
 from labeler.corpus.readers.outline import PAGE
 from labeler.data import Document
-from labeler.text.languages import count_words, short_stretches
+from labeler.files.jsonl import JsonObject
+from labeler.text.languages import Span, count_words, short_stretches
 
 # The pieces that passages are put together from: blocks, or the sentences of long ones.
 
@@ -32,12 +33,17 @@ class Piece(NamedTuple):
     end: Place
 
 
-def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[list[Piece]]:
-    """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
-    waiting: list[Piece] = []
+Unit = list[Piece]
+"""Pieces that stay together."""
+
+
+def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[Unit]:
+    """Yield the units: mostly one, or a lead and what it leads up to."""
+    waiting: Unit = []
     for position, block in blocks:
         pieces = _cut(position, block, lengths)
-        head, words = next(pieces), _total(waiting)
+        head = next(pieces)
+        words = _total(waiting)
         fits = words + head.words <= lengths.most or (head.code and words <= 2 * lengths.few)
         if waiting and not fits:
             yield waiting
@@ -57,12 +63,14 @@ def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[li
 
 def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
     """A block; of one that is too long for one passage its sentences, or words of long ones."""
-    gap, length = "\n" if block.tight else "\n\n", count_words(block.text)
+    gap = "\n" if block.tight else "\n\n"
+    length = count_words(block.text)
     if length <= lengths.most or block.code:
         whole = (number, len(block.text))
         yield Piece(block.text, length, gap, block.line, block.code, (number, 0), whole)
         return
-    position, line = 0, block.line
+    position = 0
+    line = block.line
     for start, end in short_stretches(block.text, lengths.most):
         before = block.text[position:start] if position else gap
         line += block.text.count("\n", position, start)
@@ -73,13 +81,13 @@ def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
         position = end
 
 
-def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[list[Piece]]:
+def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[Unit]:
     """Distribute a section's units over passages; a unit that is too long is a passage itself.
 
     The units are gone through twice rather than held: a long text has millions.
     """
     totals = [sum(map(_total, units)) for _, units in _by_length(blocks, lengths)]
-    groups: list[list[Piece]] = []
+    groups: list[Unit] = []
     for total, (too_long, units) in zip(totals, _by_length(blocks, lengths), strict=True):
         groups += units if too_long else _spread(units, total, lengths)
     return groups
@@ -87,18 +95,18 @@ def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[list[P
 
 def _by_length(
     blocks: Sequence[tuple[int, Block]], lengths: Lengths
-) -> Iterator[tuple[bool, Iterator[list[Piece]]]]:
+) -> Iterator[tuple[bool, Iterator[Unit]]]:
     """The units in stretches of those too long for a passage and of those that are not."""
     return groupby(_units(blocks, lengths), key=lambda unit: _total(unit) > lengths.most)
 
 
-def _spread(units: Iterable[list[Piece]], total: int, lengths: Lengths) -> Iterator[list[Piece]]:
+def _spread(units: Iterable[Unit], total: int, lengths: Lengths) -> Iterator[Unit]:
     """Yield groups of about the same length: a unit belongs where its middle lies.
 
     `total` is how many words all units have.
     """
     share = total / max(1, round(total / lengths.usual), -(-total // lengths.most))
-    group: list[Piece] = []
+    group: Unit = []
     words = done = count = 0
     for unit in units:
         length = _total(unit)
@@ -108,7 +116,9 @@ def _spread(units: Iterable[list[Piece]], total: int, lengths: Lengths) -> Itera
         else:
             if group:
                 yield [_merged(group)]
-            group, words, count = list(unit), length, count + 1
+            group = list(unit)
+            words = length
+            count += 1
         done += length
     if group:
         yield [_merged(group)]
@@ -139,14 +149,14 @@ _USUAL = Lengths()
 class _Draft(NamedTuple):
     """A passage under construction: lists of pieces, each with the headings above it."""
 
-    parts: list[tuple[Headings, list[Piece]]]
+    parts: list[tuple[Headings, Unit]]
 
     @property
     def words(self) -> int:
         """The number of words of the text, including the headings that will stand in it."""
         return sum(sum(map(count_words, inner)) + _total(pieces) for inner, pieces in self.shown())
 
-    def shown(self) -> Iterator[tuple[Headings, list[Piece]]]:
+    def shown(self) -> Iterator[tuple[Headings, Unit]]:
         """The pieces of each part, and the headings that stand in the text above them."""
         above = self.headings
         for path, pieces in self.parts:
@@ -172,7 +182,7 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
         return []
     numbered = groupby(enumerate(blocks), key=lambda entry: entry[1].headings)
     sections = [(path, list(group)) for path, group in numbered]
-    drafts: list[_Draft] = []
+    drafts = []
     below = [*(path for path, _ in sections[1:]), ()]
     for (path, section), following in zip(sections, below, strict=True):
         texts = [(number, block) for number, block in section if block.text]
@@ -193,7 +203,8 @@ def _joined(drafts: Sequence[_Draft], lengths: Lengths) -> Sequence[_Draft]:
 
     def same_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have the same headings and fit into one passage, or nearly so."""
-        most, words = lengths.most, (first.words, second.words)
+        most = lengths.most
+        words = (first.words, second.words)
         fits = sum(words) <= most + lengths.few or max(words) > most
         return first.headings == second.headings and fits
 
@@ -238,7 +249,8 @@ def _common(paths: Sequence[Headings]) -> Headings:
 
 def _finished(draft: _Draft) -> Passage:
     """Join a draft's pieces; headings that are not above all of it become lines of the text."""
-    above, texts = draft.headings, list[str]()
+    above = draft.headings
+    texts = []
     for inner, (first, *rest) in draft.shown():
         texts += [f"\n\n{text}" for text in (*inner, first.text) if text]
         texts += [piece.gap + piece.text for piece in rest]
@@ -252,7 +264,8 @@ def _finished(draft: _Draft) -> Passage:
 # `text[start:end]` holds all words of the passage that the source has. Of plain text these are its
 # only words; of markup, what the markup adds (the address of a link) stands between them.
 
-_NEWLINE, _ANY_END = re.compile(r"\n"), re.compile(r"\r\n?|\n")
+_NEWLINE = re.compile(r"\n")
+_ANY_END = re.compile(r"\r\n?|\n")
 _FENCE = ("```", "~~~", ":::", ".. ", "{{<", "<")
 _LONGEST = 1 << 23
 """A block of markup of more characters is not searched for its parts: each has all of its span."""
@@ -269,9 +282,10 @@ class Spans:
         ends = (_ANY_END if any_line_end else _NEWLINE).finditer(text)
         self._starts = array("q", [0, *(match.end() for match in ends)])
         self._lines = sorted({block.line for block in blocks})
-        self._cut_block, self._parts = -1, _whole(0, 0)
+        self._cut_block = -1
+        self._parts = _whole(0, 0)
 
-    def of(self, passage: Passage) -> tuple[int, int]:
+    def of(self, passage: Passage) -> Span:
         """Where a passage begins and ends."""
         number, offset = passage.start
         above = len(passage.headings)
@@ -282,7 +296,7 @@ class Spans:
         start = self._start_of((number, offset))
         return start, max(start, self._end_of(passage.end))
 
-    def _region(self, number: int) -> tuple[int, int]:
+    def _region(self, number: int) -> Span:
         """A block's own lines: up to the next block that begins below it."""
         line = self.blocks[number].line
         following = bisect_right(self._lines, line)
@@ -319,12 +333,13 @@ class Spans:
         block is kept, since its passages come one after another.
         """
         if number != self._cut_block:
-            self._cut_block, block = number, self.blocks[number]
+            self._cut_block = number
+            block = self.blocks[number]
             self._parts = _parts(block.text, self.text, *self._region(number))
         return self._parts
 
 
-_Parts = Callable[[int], tuple[int, int]]
+_Parts = Callable[[int], Span]
 """From an offset in a block's text to the first and the last place where that may stand."""
 
 
@@ -390,7 +405,7 @@ def passages_of(
         yield Document(f"{id_part(plain)}:{content}", passage.text, title, metadata)
 
 
-def _where_in_text(source: SourceDocument) -> Callable[[Passage], dict[str, object]]:
+def _where_in_text(source: SourceDocument) -> Callable[[Passage], JsonObject]:
     """What says where a passage stands: its characters, and which text's where not the file's."""
     spans_in = source.spans_in
     if spans_in is None:
@@ -398,7 +413,7 @@ def _where_in_text(source: SourceDocument) -> Callable[[Passage], dict[str, obje
     spans = Spans(spans_in.text, source.blocks, any_line_end=spans_in.any_line_end)
     digest = "" if spans_in.own else hashlib.sha256(spans_in.text.encode()).hexdigest()
 
-    def where(passage: Passage) -> dict[str, object]:
+    def where(passage: Passage) -> JsonObject:
         start, end = spans.of(passage)
         page = {"page": spans_in.text.count(PAGE, 0, start) + 1} if spans_in.paged else {}
         return {**page, "start": start, "end": end, **({"text_sha256": digest} if digest else {})}

@@ -24,7 +24,7 @@ from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse
 from labeler.exchange.bundles import is_archive, opened
 from labeler.exchange.fields import FieldNames
-from labeler.files.jsonl import DocumentsByRow, RowIndex
+from labeler.files.jsonl import DocumentsByRow, JsonObject, RowIndex
 from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance, count_of
 from labeler.options import option
@@ -52,7 +52,8 @@ class StoredDocuments(DocumentsByRow):
     def __init__(self, held: int = HELD) -> None:
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, _close, self._file)
-        self.rows, self._starts = RowIndex(), array("q", [0])
+        self.rows = RowIndex()
+        self._starts = array("q", [0])
         self._texts = RowIndex()
 
     def add(self, document: Document) -> None:
@@ -140,7 +141,7 @@ class Ingested:
     missing_extras: Counter[str] = field(default_factory=Counter)
     losses: dict[str, Losses] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> JsonObject:
         """The counts by name, and what was not read."""
         return {
             "files": self.files,
@@ -227,7 +228,8 @@ def _read_all(
         unread=input_files.unread,
     )
     sizes = [_steps_of(path) for path in input_files.files]
-    total, folders = sum(sizes), [path for path in map(Path, inputs) if path.is_dir()]
+    total = sum(sizes)
+    folders = [path for path in map(Path, inputs) if path.is_dir()]
     for path, size, end in zip(input_files.files, sizes, accumulate(sizes), strict=True):
 
         def within(step: int, size: int = size, end: int = end) -> None:
@@ -276,7 +278,9 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading) -> bool:
     A file that was named is read by its content where its name says nothing.
     """
     path, is_named = file.path, file.is_named
-    kind, before, duplicates = kind_of(path), result.documents.mark(), result.duplicates
+    kind = kind_of(path)
+    before = result.documents.mark()
+    duplicates = result.duplicates
     try:
         if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
@@ -302,10 +306,14 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
 
     `BadInput` where an id stands in an earlier file, too.
     """
-    before, has_text, digest, characters = result.documents.mark(), False, "", 0
+    before = result.documents.mark()
+    has_text = False
+    digest = ""
+    characters = 0
     lengths = Lengths(how.files.words)
     for source in documents_in(file.path, how.fields, file.tree, people=how.files.people):
-        step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
+        step = characters // _BYTES_OF_A_STEP
+        characters += len(source.text)
         if characters // _BYTES_OF_A_STEP > step:
             file.within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
@@ -328,14 +336,16 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
 
 def _relative_path(path: Path, base: Path) -> str:
     """Return a file's path as documents name it: relative to the input, with slashes."""
-    absolute, above = path.absolute(), base.absolute()
+    absolute = path.absolute()
+    above = base.absolute()
     shown = absolute.relative_to(above) if absolute.is_relative_to(above) else absolute
     return unicodedata.normalize("NFC", shown.as_posix())
 
 
 def _nothing_read(inputs: Sequence[str], input_files: InputFiles, result: Ingested) -> str:
     """Why there is no document in inputs, by the first of the reasons that there are."""
-    kinds, readable = ", ".join(sorted(result.other_kinds)), ", ".join(kinds_read())
+    kinds = ", ".join(sorted(result.other_kinds))
+    readable = ", ".join(kinds_read())
     reasons = (
         *(f"no document could be read: {problem}" for problem in result.unread[:1]),
         *result.missing_extras,

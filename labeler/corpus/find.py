@@ -72,8 +72,10 @@ def rule_of(line: str) -> Rule | None:
         pattern += line[len(pattern) :][:1]
     if pattern.startswith("#") or len(line) > _LONGEST:
         return None
-    takes_back, pattern = pattern.startswith("!"), pattern.removeprefix("!")
-    of_folders, pattern = pattern.endswith("/"), pattern.removesuffix("/")
+    takes_back = pattern.startswith("!")
+    pattern = pattern.removeprefix("!")
+    of_folders = pattern.endswith("/")
+    pattern = pattern.removesuffix("/")
     *above, name = pattern.removeprefix("/").split("/")
     steps = [_step(step) for step in ([*above, name] if "/" in pattern else ["**", name])]
     is_one = name and all(map(_WELL_FORMED.fullmatch, [*above, name]))
@@ -108,12 +110,12 @@ def rules_in(folder: Path) -> IgnoreRules | None:
         return None
     raw = read_bytes(path, _MOST)
     text = decoded(path, raw) if raw.strip() else ""
-    return IgnoreRules(str(folder), [*filter(None, map(rule_of, text.split("\n")))])
+    return IgnoreRules(str(folder), list(filter(None, map(rule_of, text.split("\n")))))
 
 
 def rules_above(folder: Path) -> list[IgnoreRules]:
     """The rules of the folders above one, as far up as its repository goes; the topmost first."""
-    above: list[IgnoreRules] = []
+    above = []
     start = Path(os.path.abspath(folder))
     if (start / ".git").exists():
         return []
@@ -137,7 +139,7 @@ def is_ignored(path: Path, above: Sequence[IgnoreRules], *, is_folder: bool) -> 
 
 def _rules(start: Path, patterns: Iterable[str], parameter: str) -> list[IgnoreRules]:
     """The rules that a user's patterns are; `Misuse` of one that can match nothing."""
-    rules = list[Rule]()
+    rules = []
     for pattern in patterns:
         rule = rule_of(pattern)
         if rule is None or rule.takes_back:
@@ -199,11 +201,11 @@ def find_files(
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
     bases = {start.base for start in starts}
-    # one alone stays as it was named
-    base = (
-        bases.pop() if len(bases) == 1 else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
-    )
-    result, real_roots = InputFiles(base), (os.path.realpath(start.root) for start in starts)
+    base = next(iter(bases))  # one alone stays as it was named
+    if len(bases) > 1:
+        base = Path(os.path.commonpath(list(map(os.path.abspath, bases))))
+    result = InputFiles(base)
+    real_roots = (os.path.realpath(start.root) for start in starts)
     roots = () if follow_links else tuple(f"{r.rstrip(os.sep)}{os.sep}" for r in real_roots)
     entered = {os.path.realpath(path) for path in leave_out}
     for start in starts:

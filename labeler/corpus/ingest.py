@@ -19,7 +19,7 @@ from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
-from labeler.files.jsonl import RowValues
+from labeler.files.jsonl import JsonObject, RowValues
 from labeler.files.paths import Paths, names_of, true_path
 from labeler.messages import count_of, counted
 from labeler.models.session import Control
@@ -81,9 +81,11 @@ def ingest(
     Ingested(1 documents from 1 files, 0 not read)
     >>> folder.cleanup()
     """
-    options, control = given(IngestOptions, options, settings), control or Control()
+    options = given(IngestOptions, options, settings)
+    control = control or Control()
     collection = out if isinstance(out, Collection) else Collection(Path(out))
-    names, own = names_of(inputs), [Path(queries_file)] if queries_file else []
+    names = names_of(inputs)
+    own = [Path(queries_file)] if queries_file else []
     refuse_to_write_into(names, collection)
     of_queries = {name: getattr(options.fields, name) for name in ("query_field", "id_field")}
     queries = read_query_list(own[0], **of_queries) if own else {}
@@ -157,7 +159,7 @@ def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:
 
 def card_of(
     collection: Collection, inputs: Sequence[str], result: Ingested, how: Reading
-) -> dict[str, object]:
+) -> JsonObject:
     """What the card says of the documents: where they came from, and how they were read."""
     fields = {name: value for name, value in asdict(how.fields).items() if value}
     return {

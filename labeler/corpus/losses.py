@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from labeler.messages import count_of
+from labeler.messages import count_of, squeezed
 
 AROUND = "what a site shows around a page's text"
 ADDRESSES = "addresses of links and images"
@@ -115,4 +115,4 @@ def drop(rule: str, text: str) -> None:
     """Note what a rule of a reader leaves out, if anybody keeps a ledger."""
     losses = _LEDGER.get()
     if losses is not None and (lost := characters_of(text)):
-        losses.add(rule, LostByRule(1, lost, " ".join(text[: 4 * _EXAMPLE].split())[:_EXAMPLE]))
+        losses.add(rule, LostByRule(1, lost, squeezed(text[: 4 * _EXAMPLE])[:_EXAMPLE]))

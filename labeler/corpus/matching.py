@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from labeler.data import Document, Documents
-from labeler.messages import Advance
+from labeler.messages import Advance, squeezed
+from labeler.text.languages import Span
 
 UNCHANGED, MOVED, MERGED, SPLIT, GONE = STATES = ("unchanged", "moved", "merged", "split", "gone")
 CARRIED = (UNCHANGED, MOVED, MERGED)
@@ -96,9 +97,8 @@ class _Files:
         return map(self._documents.__getitem__, ids)
 
 
-@lru_cache(maxsize=1 << 10)  # the passages of a file are held against each of its old ones
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())
+# the passages of a file are held against each of its old ones
+_squeezed = lru_cache(maxsize=1 << 10)(squeezed)
 
 
 def _is_of_same_text(first: Document, second: Document) -> bool:
@@ -111,6 +111,7 @@ def _is_of_same_text(first: Document, second: Document) -> bool:
 _NO_SPAN = (-1, -1)
 
 
-def _span(document: Document) -> tuple[int, int]:
-    start, end = document.metadata.get("start"), document.metadata.get("end")
+def _span(document: Document) -> Span:
+    start = document.metadata.get("start")
+    end = document.metadata.get("end")
     return (start, end) if type(start) is int and type(end) is int else _NO_SPAN

@@ -26,7 +26,16 @@ from labeler.corpus.readers.tables import ROWS, documents_of_file
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, SGML, head_of, shape_of
+from labeler.exchange.shapes import (
+    HEAD,
+    JSON,
+    JSON_LINES,
+    PARQUET,
+    SGML,
+    ending_of,
+    head_of,
+    shape_of,
+)
 from labeler.exchange.tables import refuse_trec
 from labeler.files.archives import LARGEST_FILE
 from labeler.files.boundary import reading
@@ -80,10 +89,8 @@ def kinds_read() -> Sequence[str]:
 
 def kind_of(path: Path) -> str:
     """The ending that says what a file is, in lower case; "" where it says nothing."""
-    name = path.name.casefold()
-    ending = Path(name).suffix
-    inner = Path(name.removesuffix(".gz")).suffix
-    return inner if ending == ".gz" and inner in (*_TABLES, *ROWS) else ending
+    inner = ending_of(path)
+    return inner if inner in (*_TABLES, *ROWS) else path.suffix.casefold()
 
 
 def documents_in(
@@ -110,7 +117,8 @@ def _one_document(path: Path, kind: str, root: Path, people: bool) -> SourceDocu
     raw = read_bytes(path, LARGEST_FILE if kind in _LARGE else LARGEST_MARKUP)
     if not raw:
         raise BadInput(f"{path}: empty")
-    is_text, is_markdown = kind in TEXT_READERS, kind in _ANY_LINE_END
+    is_text = kind in TEXT_READERS
+    is_markdown = kind in _ANY_LINE_END
     with recorded() as losses:
         read = _of_text(path, raw, kind, root) if is_text else EXTRACTED[kind](path, raw)
         metadata = {**(front_matter(read.text)[0] if is_markdown else {}), **read.metadata}

@@ -37,7 +37,8 @@ def rechunk(
     1
     >>> folder.cleanup()
     """
-    opened, control = open_collection(collection), control or Control()
+    opened = open_collection(collection)
+    control = control or Control()
     names = names_of(inputs) or inputs_of(opened)
     old = corpus_on_demand(opened.corpus)
     _check_was_cut(opened, old, names)

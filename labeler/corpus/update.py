@@ -147,7 +147,8 @@ class Carrying:
 
     def _shown_now(self, pair: Pair, shown: str) -> str:
         """What a row keeps of what is shown, of a pair in the new corpus."""
-        new_id, query = self.new_id(pair.doc_id), self._queries.get(pair.query_id)
+        new_id = self.new_id(pair.doc_id)
+        query = self._queries.get(pair.query_id)
         return shown_by(shown, query, self.documents[new_id]) if new_id and query else shown
 
     @cached_property
@@ -222,7 +223,8 @@ class Carrying:
 
     def outcome(self) -> Carryover:
         """The counts of what became of passages and judgements; nothing is written."""
-        by_set, judged = {}, set[Pair]()
+        by_set = {}
+        judged = set[Pair]()
         for name in self.old.qrels_names():
             qrels = read_qrels(self.old.qrels(name))
             by_set[name] = _counted(self.match(pair.doc_id).state for pair in qrels.pairs())
@@ -272,9 +274,8 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         else:  # what holds no grade is no file of qrels
             collection.qrels(name).unlink(missing_ok=True)
     _write_people(collection, carrying)
-    for path in collection.repeats.glob("*.jsonl"):
-        path.unlink()  # what was asked about documents that are others now
-    for path in collection.run_files().values():
+    # what was asked about documents that are others now
+    for path in (*collection.repeats.glob("*.jsonl"), *collection.run_files().values()):
         path.unlink()
 
 
@@ -374,7 +375,9 @@ def update(
     1
     >>> folder.cleanup()
     """
-    names, opened, control = names_of(inputs), open_collection(collection), control or Control()
+    names = names_of(inputs)
+    opened = open_collection(collection)
+    control = control or Control()
     refuse_to_write_into(names, opened)
     how = settings_of(opened)
     if words is not None:

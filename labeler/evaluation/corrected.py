@@ -12,7 +12,6 @@ from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.evaluation.scores import UNBOUNDED, CorrectedDifference
 from labeler.evaluation.verdicts import against, allowance, beside, may_be_best, told_apart
-from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
@@ -112,7 +111,6 @@ class ScoredByBoth:
     """
 
     run: str
-    queries: tuple[str, ...]
     judged: Integers
     human: Floats
     assessor: Floats
@@ -135,7 +133,7 @@ def scored_by_both(
     shares = [np.nan_to_num(score(r, ["Judged@10"]).values[0]) for r in (by_human, by_assessor)]
     of_people, every = float(shares[0].mean()), float(shares[1][judged].mean())
     unjudged = max(every - of_people, 0.0) / every if every > 0 else 0.0
-    return ScoredByBoth(name, by_assessor.queries, judged, human, assessor, unjudged)
+    return ScoredByBoth(name, judged, human, assessor, unjudged)
 
 
 def corrected_scores(
@@ -155,7 +153,7 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    return Joint(human, assessor, Design(group[0].judged, len(group[0].queries)), target, bounds)
+    return Joint(human, assessor, Design(group[0].judged, assessor.shape[1]), target, bounds)
 
 
 def corrected_differences(
@@ -174,9 +172,6 @@ def corrected_differences(
 
 # Whether the queries that people judged were chosen, and what that could do to a verdict.
 
-POOL_SIZE = "number of judged documents"
-RELEVANT = "share of relevant documents"
-
 
 def selection_findings(
     runs: Sequence[ScoredByBoth], by_assessor: JudgedPairs, measures: Sequence[Measure]
@@ -189,21 +184,18 @@ def selection_findings(
     relevant = np.bincount(by_assessor.query[by_assessor.grade > 0], minlength=len(sizes))
     scores = np.mean([both.assessor for both in runs], axis=0)
     features = np.concatenate([scores, [sizes, relevant / sizes]])
-    names = [*map(str, measures), POOL_SIZE, RELEVANT]
+    names = [*map(str, measures), "number of judged documents", "share of relevant documents"]
     test = balance(features, runs[0].judged)
     if test is None or test.p >= SIGNIFICANT:
         return
-    name = names[test.furthest]
-    own, others = test.labelled[test.furthest], test.others[test.furthest]
     yield Finding(
         f"the queries that people judged are not like the others (p {test.p:.2g}): the assessor's"
-        f" {name} is {own:.3g} on them and {others:.3g} on the others; intervals do not"
+        f" {names[test.feature]} is {test.labelled:.3g} on them and {test.others:.3g} on the"
+        " others; intervals do not"
         " allow for queries that were chosen"
     )
 
 
-FEW = 15
-"""Of fewer queries judged by people it is said that they are few."""
 MOST_UNJUDGED = 0.2
 """With a larger share of documents that people left out, their scores say nothing."""
 
@@ -213,11 +205,6 @@ def correction_findings(
 ) -> Iterator[Finding]:
     """All that there is to know; `BadInput` where people left out too much of their queries."""
     yield Finding("the intervals hold if the queries that people judged are a random sample of all")
-    partly = [row for row in scores if row.means.judged < row.means.queries]
-    judged = max(row.means.judged for row in scores)
-    if judged < FEW and len(partly) == len(scores):
-        few = count_of(judged, "query is", "queries are")
-        yield Finding(f"only {few} judged by people: intervals are wide")
     worst = max(runs, key=lambda both: both.unjudged)
     text = (
         f"people did not judge {worst.unjudged:.1%} of what the assessor did in the top ten of "
@@ -227,6 +214,7 @@ def correction_findings(
         raise BadInput(f"{text}; correcting needs people's grades of whole queries")
     if worst.unjudged > 0:
         yield Finding(text, about=worst.run)
+    partly = [row for row in scores if row.means.judged < row.means.queries]
     if count := sum(row.means.weight == 0 for row in partly):
         yield Finding(
             f"lambda is 0 for {count} of {len(partly)} scores, which are people's own: the "

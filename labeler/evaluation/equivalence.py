@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import parse_limits
-from labeler.evaluation.scores import MEANS, UNBOUNDED
-from labeler.metrics import Measure, Scores, parse, parse_all
+from labeler.evaluation.rulings import Ruling, number_needed, settled_by
+from labeler.evaluation.scores import UNBOUNDED, Comparing
+from labeler.metrics import Measure, parse, parse_all
 from labeler.report.result import Hidden
 from labeler.report.table import Column, Interval, Table, interval_text, shown
-from labeler.stats.means import TIED
 from labeler.stats.power import lower_bound, upper_bound
 from labeler.stats.student import SIGNIFICANT
 
@@ -69,10 +69,10 @@ WORSE = "worse by more than the margin"
 class Equivalence:
     """A run against the baseline by one measure, with a margin in the measure's own units.
 
-    `low` and `high` are the bounds of two one-sided tests at 5 %; `least_margin` is the smallest
-    margin that these data exclude. A loss of more is shown where `most`, the upper bound at the
-    level that a gate has for that, lies below the margin. `identical` says that both rank the same
-    judged documents alike in every query.
+    `low` and `high` are the bounds of two one-sided tests at 5 %, within the interval of the
+    difference. A loss of more than the margin is shown where `most`, the upper bound at the level
+    that a gate has for that, lies below it. `identical` says that both rank the same judged
+    documents alike in every query.
     """
 
     run: str
@@ -80,7 +80,6 @@ class Equivalence:
     measure: str
     margin: float
     queries: int
-    differing: int
     difference: float
     low: float
     high: float
@@ -97,11 +96,6 @@ class Equivalence:
     def passes(self) -> bool:
         """Whether a loss of the margin is excluded."""
         return self.identical or self.low > -self.margin
-
-    @shown
-    def least_margin(self) -> float:
-        """The smallest loss that these data exclude."""
-        return 0.0 if self.identical else max(-self.low, 0.0)
 
     @property
     def resolved(self) -> float:
@@ -121,41 +115,72 @@ class Equivalence:
             return "worse, by less than the margin" if self.high < 0 else "equal within the margin"
         return "not worse by more than the margin"
 
+    def ruling(self, doubt: str) -> Ruling:
+        """What comes of a gate on it, of which there may be a doubt.
+
+        `Misuse` where these data could not decide it.
+        """
+        whose, gate = f"{self.run}: {self.measure}", f"a loss of {self.margin:g} in {self.measure}"
+        ruling = Ruling(self.run, "no_worse_than", gate, "pass")
+        if doubt:
+            return replace(ruling, verdict="cannot tell", why=f"{self.run}: {doubt}")
+        with about("no_worse_than"):
+            if not self.queries:
+                raise Misuse(f"{self.measure} of {self.run} is undefined for all queries")
+            if not self.can_fail:
+                raise Misuse(
+                    f"the gate cannot fail: even a run that scores 0 at all of {self.queries} "
+                    f"queries loses less than {self.margin:g} of {self.baseline}'s {self.measure}; "
+                    "a smaller margin can"
+                )
+        if self.passes:
+            return ruling
+        if self.verdict == WORSE:
+            loss = f"{abs(self.difference):.4f} worse than {self.baseline}'s, by more than"
+            why = f"{whose} is {loss} {self.margin:g} (at least {-self.most:.4f})"
+            return replace(ruling, verdict="fail", why=why)
+        change = interval_text(self.interval, "+.4f", "+.3f")
+        end = self.low if self.difference > -self.margin else self.most
+        needed = number_needed(self.difference, end, -self.margin, self.queries)
+        settled = settled_by(needed, f"{self.difference:+.4f} is true")
+        why = (
+            f"{whose} against {self.baseline}'s is {change}, so that a loss of {self.margin:g} is "
+            f"not excluded over all queries like these; {settled}"
+        )
+        return replace(ruling, verdict="cannot tell", why=why, needed=needed)
+
 
 def equivalences(
-    runs: Mapping[str, Scores],
-    baseline: str,
-    margins: Mapping[str, float],
-    identical: Sequence[str] = (),
+    comparing: Comparing, margins: Mapping[str, float], identical: Sequence[str] = ()
 ) -> Iterator[Equivalence]:
     """Every other run against the baseline by each measure that has a margin.
 
-    The scores are over the same queries; the runs `identical` rank them as the baseline does.
+    The runs `identical` rank their documents as the baseline does.
     """
-    by_name = {str(measure): measure for measure in runs[baseline].measures}
+    by_name, baseline = {str(of): of for of in comparing.measures}, str(comparing.baseline)
     for name, margin in margins.items():
-        measure = by_name.get(name)
-        if measure is None or measure.definition.summary not in MEANS:
+        if (measure := by_name.get(name)) is None:
             raise Misuse(
                 f"{name} is no mean over queries, or is not scored, so that no margin can be held",
                 parameter="margin",
             )
-        for run, of_run in runs.items():
+        ends = {c.run: (c.low, c.high) for c in comparing.by(measure)}
+        for run in comparing.scores:
             if run == baseline:
                 continue
-            both = np.array([of_run.of(measure), runs[baseline].of(measure)])
+            both = np.array([comparing.scores[side].of(measure) for side in (run, baseline)])
             scores, base = both[:, ~np.isnan(both).any(axis=0)]
-            gains = scores - base
             low, high = bounds(scores, base, measure)
+            if run in ends:  # of few queries they may lie outside the interval
+                low, high = max(low, ends[run][0]), min(high, ends[run][1])
             least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
             yield Equivalence(
                 run,
                 baseline,
                 name,
                 margin,
-                len(gains),
-                int((np.abs(gains) > TIED).sum()),
-                float(gains.mean()) if len(gains) else math.nan,
+                len(base),
+                float((scores - base).mean()) if len(base) else math.nan,
                 low,
                 high,
                 can_fail=not least > -margin,  # were all that the baseline scores lost
@@ -185,41 +210,6 @@ def most_won(base: Floats, measure: Measure) -> float:
     return float(1 - below.mean()) if measure.name not in UNBOUNDED and len(below) else 0.0
 
 
-def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], list[str]]:
-    """Which runs lose more than the margin, and of which that is not shown either way.
-
-    `Misuse` where these data could not decide it.
-    """
-    with about("no_worse_than"):
-        for e in equivalences:
-            if not e.queries:
-                raise Misuse(f"{e.measure} of {e.run} is undefined for all queries")
-            if not e.can_fail:
-                raise Misuse(
-                    f"the gate cannot fail: even a run that scores 0 at all of {e.queries} "
-                    f"queries loses less than {e.margin:g} of {e.baseline}'s {e.measure}; a "
-                    "smaller margin can"
-                )
-    short = [e for e in equivalences if not e.passes]
-    unshown = [_failure(e) for e in short if e.verdict == NOT_SHOWN]
-    return [_failure(e) for e in short if e.verdict != NOT_SHOWN], unshown
-
-
-def _failure(e: Equivalence) -> str:
-    """What is not shown of a run, and what would show it."""
-    if e.verdict == NOT_SHOWN:
-        change, more = interval_text(e.interval, "+.4f", "+.3f"), "more queries may show less"
-        if (above := e.difference + e.margin) > 0 and math.isfinite(e.low):
-            # the lower bound nears the difference with the square root of the number of queries
-            needed = math.ceil(e.queries * (e.resolved / above) ** 2)
-            more = f"about {needed:,} queries would settle it if {e.difference:+.4f} is true"
-        open_loss = f"so that a loss of {e.margin:g} is not excluded"
-        excluded = f"a loss of {e.least_margin:.3f} or more is; {more}"
-        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}; {excluded}"
-    loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
-    return f"{e.run}: {e.measure} is {loss} (at least {-e.most:.4f})"
-
-
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
     """A row for each run and measure: its difference, its bounds, and what they show."""
     columns = [
@@ -228,11 +218,11 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("measure", align="left"),
         Column("margin", format="g"),
         Column("difference", format="+.4f", ends="+.3f"),
-        *(Column(name, only="programs") for name in ("queries", "differing")),
-        Column("verdict", align="left"),
+        Column("queries", only="programs"),
+        Column("verdict", align="left", widest=None),
     ]
     rows = [
-        (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.differing, e.verdict)
+        (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.verdict)
         for e in equivalences
     ]
     title = f"held against {equivalences[0].baseline}, with a margin"

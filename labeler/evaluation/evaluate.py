@@ -47,6 +47,7 @@ from labeler.evaluation.options import (
     Unanswerable,
     names_of,
 )
+from labeler.evaluation.rulings import GateOutcome, gate_table
 from labeler.evaluation.scores import (
     MEANS,
     NAMED,
@@ -173,7 +174,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
     if comparing is not None and options.margins and (baseline := options.baseline):
         marks = {run.name: run.mark for run in scored}
         identical = [run for run, mark in marks.items() if mark == marks[baseline]]
-        of_margins = tuple(equivalences(comparing.scores, baseline, options.margins, identical))
+        of_margins = tuple(equivalences(comparing, options.margins, identical))
     by = grouped_by(scope, scored, options) if grouping.by else ()
     findings += [finding for grouped in by for finding in grouped.findings]
     filling = fill_paths(qrels_path(qrels), options.fill)[0] if options.fill else qrels
@@ -267,7 +268,7 @@ class Report(Result):
     """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
 
     `stale` counts the grades of texts that have changed since they were judged. `of_scoring` and
-    `of_judges` are findings that were met on the way.
+    `of_judges` are findings that were met on the way. `gates` is what comes of gates.
     """
 
     qrels: str
@@ -282,6 +283,7 @@ class Report(Result):
     stale: int = 0
     grades: GradesUsed = field(default_factory=GradesUsed)
     kin: tuple[Kin, ...] = ()
+    gates: GateOutcome = field(default_factory=GateOutcome)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -323,7 +325,7 @@ class Report(Result):
         return sorted(self._compared(1), key=lambda c: order[c.run])
 
     def tables(self, *, scenarios: bool = False) -> list[Table]:
-        """The tables `scores`, `comparisons`, `equivalence`, if asked for `scenarios`, and groups.
+        """The tables `scores`, `comparisons`, `equivalence`, groups, if asked `scenarios`, `gates`.
 
         Those without a row are left out. Runs are compared by the first measure.
         """
@@ -331,8 +333,9 @@ class Report(Result):
             replace(score_table(self.ranked, self.measures), note=str(self.grades)),
             comparison_table(self.compared()),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
-            *([scenario_table(self.ranked)] if scenarios else []),
             *self.group_tables(),
+            *([scenario_table(self.ranked)] if scenarios else []),
+            *([gate_table(self.gates.rulings)] if self.gates.rulings else []),
         ]
         return [table for table in tables if table.rows]
 
@@ -369,13 +372,14 @@ class Report(Result):
         """The JSON of the command `evaluate`; what is undefined is None."""
         groups = {"groups": as_plain(self.by)} if self.by else {}
         weights = {"weights": self.weights} if self.weights else {}
+        gates = {"gates": as_plain(self.gates.rulings)} if self.gates.rulings else {}
         figures = self.picked(
             *("qrels", "grades", "measures", "stale", "comparisons"),
             equivalence=self.equivalences,
             runs=[run.as_json(per_query=per_query) for run in self.ranked],
             warnings=self.findings,
         )
-        return figures | groups | weights
+        return figures | groups | weights | gates
 
     def __repr__(self) -> str:
         first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""

@@ -308,7 +308,7 @@ def part_findings(collection: Collection, name: str) -> list[Finding]:
     if parent is None or not parent.is_part:
         return []
     tells = "the others are unjudged"
-    if parent.is_by_grades:
+    if parent.picking:
         tells += ", and those judged are not like them"
     return [Finding(f"{parent.sentence(name)}; {tells}")]
 

@@ -20,7 +20,8 @@ import numpy as np
 from labeler.collection.stale import hash_of
 from labeler.evaluation.equivalence import WORSE, Equivalence, bounds
 from labeler.evaluation.evaluate import Report
-from labeler.evaluation.gates import GateOutcome, doubt_of
+from labeler.evaluation.gates import doubt_of
+from labeler.evaluation.rulings import Ruling, Verdict
 from labeler.files.boundary import reading
 from labeler.files.jsonl import read_rows
 from labeler.files.read import file_problems
@@ -32,7 +33,6 @@ from labeler.stats.student import SIGNIFICANT
 
 Policy = Literal["each", "sequential"]
 """What fails by chance in 5 % of cases at most: each look, or any look of a whole series."""
-Verdict = Literal["pass", "fail", "cannot tell"]
 _DECIMALS = 6
 """To so many decimals scores are kept and compared."""
 
@@ -127,10 +127,21 @@ def keep_looks(path: Path, looks: Iterable[Look]) -> None:
         out.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def slow_losses(looks: Iterable[Look]) -> GateOutcome:
+def slow_losses(looks: Iterable[Look]) -> list[Ruling]:
     """The failures that are shown by many looks together."""
-    lost = [look for look in looks if look.slow_loss]
-    return GateOutcome(tuple(f"{of.system}: {of.measure}: {of.slow_loss}" for of in lost))
+    return [
+        Ruling(
+            *(
+                look.system,
+                "history",
+                f"a loss of {look.margin:g} in {look.measure}, in all",
+                "fail",
+            ),
+            f"{look.system}: {look.measure}: {look.slow_loss}",
+        )
+        for look in looks
+        if look.slow_loss
+    ]
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, shown
-from labeler.stats.families import Family, Systems, compared, wins_ties_losses
+from labeler.stats.families import Family, Systems, Verdict, compared, wins_ties_losses
 from labeler.stats.intervals import of_next_set
-from labeler.stats.means import TIED, bounded_interval, share_interval
+from labeler.stats.means import bounded_interval, effect_of, share_interval
 from labeler.trec.columns import Words
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class Comparison:
     compared with one that was named before; `best`, those with the best of the same scores; `may be
     best`, the same of few queries; `all pairs`; `hsd`; and `pair`, of two runs alone.
 
-    `effect` is the difference in standard deviations of the queries' differences, nan where these
-    are all alike: Sakai (2014), SIGIR Forum 48(1). `by_test` is what the test alone says. With a
-    `doubt` the verdict is not known. `unchecked` is the assessor whose grades these scores are by,
-    where nobody checked them.
+    `effect` is the difference in standard deviations of the queries' differences, with an interval
+    of this pair alone that leaves 0 out exactly where `low` and `high` do. `by_test` is what the
+    test alone says. With a `doubt` the verdict is not known. `unchecked` is the assessor whose
+    grades these scores are by, where nobody checked them.
     """
 
     run: str
@@ -71,7 +71,7 @@ class Comparison:
     queries: int
     difference: float
     percent: float
-    effect: float
+    effect: Interval
     low: float
     high: float
     wins: int
@@ -204,7 +204,7 @@ class Comparing:
                 v.queries,
                 v.estimate,
                 100 * v.estimate / start if (start := starts[v.second]) else math.nan,
-                effect_of(values[v.first] - values[v.second], weighting),
+                _effect(values[v.first] - values[v.second], weighting, v),
                 v.low,
                 v.high,
                 *wins_ties_losses(values[v.first] - values[v.second]),
@@ -216,14 +216,12 @@ class Comparing:
         ]
 
 
-def effect_of(differences: Floats, weighting: Weighting | None = None) -> float:
-    """The mean of some queries' differences in standard deviations; nan where all are alike."""
-    if len(differences) < 2:
-        return math.nan
-    weights = None if weighting is None else weighting.weights
-    deviation = math.sqrt(float(np.cov(differences, aweights=weights)))
-    mean = float(np.average(differences, weights=weights))
-    return mean / deviation if deviation > TIED else math.nan
+def _effect(differences: Floats, weighting: Weighting | None, verdict: Verdict) -> Interval:
+    """The size of an effect, with an interval that leaves 0 out where the verdict's does."""
+    value, low, high = effect_of(differences, weighting)
+    low = min(low, 0.0) if verdict.low <= 0 else max(low, 0.0)
+    high = max(high, 0.0) if verdict.high >= 0 else min(high, 0.0)
+    return Interval(value, low, high)
 
 
 FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "hsd": "hsd"}

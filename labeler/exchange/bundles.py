@@ -122,8 +122,11 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken, refusals, left = dict[str, PlannedPart](), dict[str, str](), list[str]()
-    held, named = held_by(source), role_of(source.name)
+    taken = {}
+    refusals = {}
+    left = []
+    held = held_by(source)
+    named = role_of(source.name)
     rows = None if named or held.contents else _first_rows(source)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
@@ -152,7 +155,7 @@ def plan_of(source: Path) -> ImportPlan:
     if not held.contents and {DOCUMENTS, QUERIES} <= taken.keys():
         del taken[DOCUMENTS]
         left.append(_of_another_name(source, QUERIES, DOCUMENTS))
-    is_unread = GRADES in refusals and [*taken] == [QUERIES]
+    is_unread = GRADES in refusals and list(taken) == [QUERIES]
     are_pairs = is_unread and rows is not None and _names_documents(rows)
     alone = f"to take its queries alone, name it queries{''.join(source.suffixes)}"
     refused = (f"{source}: {refusals[GRADES]}; {alone}",) if are_pairs else ()
@@ -183,7 +186,7 @@ def _first_rows(path: Path) -> Rows | None:
     """The first rows of a file; None where it has none, but lines or topics."""
     try:
         rows = rows_of_any(path, "id and text")
-        return replace(rows, rows=[*islice(rows.rows, _LOOKED_AT)])
+        return replace(rows, rows=list(islice(rows.rows, _LOOKED_AT)))
     except BadInput:
         return None
 
@@ -220,7 +223,8 @@ def _are_passages(held: Held, rows: Rows) -> bool:
 
     A title and a description are those of a topic where a column says so.
     """
-    first, columns = [row for _, row in rows.rows], rows.columns
+    first = [row for _, row in rows.rows]
+    columns = rows.columns
     of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
     title = column_of(columns, ("title",))
     others = (len(str(x).split()) for row in first[:1] for n, x in row.items() if n != title)
@@ -248,7 +252,8 @@ def opened(source: Path) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="labeler-") as folder, file_problems(source), reading(source):
         with zipfile.ZipFile(source) as archive:
-            most, root = most_unpacked(source.stat().st_size), Path(folder).resolve()
+            most = most_unpacked(source.stat().st_size)
+            root = Path(folder).resolve()
             if sum(member.file_size for member in archive.infolist()) > most:
                 raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
             if any(member.flag_bits & 1 for member in archive.infolist()):
@@ -262,9 +267,12 @@ def opened(source: Path) -> Iterator[Path]:
 
 
 def _of_folder(folder: Path) -> ImportPlan:
-    taken, left, refused = list[PlannedPart](), list[str](), list[str]()
+    taken = []
+    left = []
+    refused = list[str]()
     for path in sorted(folder.rglob("[!.]*")):
-        name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
+        name = path.relative_to(folder).as_posix()
+        role = _role_in(folder, path)
         if path.name in OF_DATASETS or not path.is_file():
             continue
         ending = ending_of(path)
@@ -317,7 +325,8 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
             return PlannedPart(role, str(path), "queries", len(read_query_list(path)))
         if role != DOCUMENTS:
             return _rated(path, role)
-        rows, count = rows_of_any(path, "id and text"), 0
+        rows = rows_of_any(path, "id and text")
+        count = 0
         for count, (_, row) in enumerate(rows.rows, start=1):
             if count == 1:
                 check_has_text(path, row)
@@ -329,7 +338,9 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
 
 def _rated(path: Path, role: str) -> PlannedPart:
     """What a file holds of grades or rankings, how many there are, and what it asks."""
-    is_graded, count, asks = role == GRADES, 0, ""
+    is_graded = role == GRADES
+    count = 0
+    asks = ""
     rated = judged_in(path) if is_graded else scored_in(path)
     if rated is None:
         read = trec.read_qrels if is_graded else trec.read_run

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from labeler.errors import BadInput
 from labeler.exchange.ratings import RatedFile, Rating
 from labeler.files.jsonl import JsonObject, RowValues
+from labeler.messages import squeezed
 
 _WORDS_OF_AN_ID = 4
 DOCUMENTS, QUERIES, GRADES, RANKINGS = PARTS = "documents", "queries", "grades", "rankings"
@@ -63,7 +64,8 @@ class Contents(NamedTuple):
 
     def refuse(self, path: Path, part: str) -> NoReturn:
         """Raise `BadInput` where a part is asked for which the file lacks."""
-        lacks, holds = self.lacks or {}, " and ".join(self.parts())
+        lacks = self.lacks or {}
+        holds = " and ".join(self.parts())
         why = lacks.get(part) or ("" if holds else next(iter(lacks.values()), ""))
         raise BadInput(f"{path}: {self.kind}; {why or f'it holds {holds}, and no {part}'}")
 
@@ -73,7 +75,7 @@ class Contents(NamedTuple):
 
 def text_id(text: str) -> str:
     """The id of a document that has none: a hash of its text, the same in every file."""
-    words = " ".join(text.split()).encode("utf-8", "surrogatepass")
+    words = squeezed(text).encode("utf-8", "surrogatepass")
     return f"d{hashlib.sha256(words).hexdigest()[:12]}"
 
 
@@ -84,11 +86,6 @@ def as_queries(texts: Iterable[str]) -> Records:
 
 Triple = tuple[Any, Any, Any]
 """A query, a document and a value."""
-
-
-def lacking(kind: str, why: str) -> Contents:
-    """A file of which nothing can be taken, and why."""
-    return Contents(kind, lacks=dict.fromkeys(PARTS, why))
 
 
 def rated(kind: str, pairs: Iterable[Triple], **how: bool) -> RatedFile:

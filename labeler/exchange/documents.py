@@ -81,7 +81,7 @@ def _is_nested(value: Any) -> bool:
 
 def paths_of(row: RowValues, above: str = "", depth: int = 3) -> list[str]:
     """The fields of a row, nested ones with dots, as far as a message lists them."""
-    paths: list[str] = []
+    paths = []
     for name, value in row.items():
         inner = isinstance(value, Mapping) and value and depth > 1
         path = f"{above}{name}"

@@ -77,6 +77,7 @@ from labeler.exchange.tables import (
     described,
     first_cells,
     first_line,
+    first_lines,
     in_words,
     is_nested,
     json_value,
@@ -166,8 +167,9 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         if rows is None:
             return Held(path, shape, head)
         source = iter(rows.rows)
-        first = [*islice(source, 1)]
-        every, is_plain = chain(first, source), is_plain or not first
+        first = list(islice(source, 1))
+        every = chain(first, source)
+        is_plain = is_plain or not first
         if not is_plain and recognised([unpacked(first[0][1])]) is not None:
             return Held(path, shape, head, recognised([unpacked(row) for _, row in every]))
         return Held(path, shape, head, rows=None if shape == TEXT else replace(rows, rows=every))
@@ -256,7 +258,7 @@ def _rows(path: Path, shape: str, head: bytes) -> Rows | None:
     return None
 
 
-_READERS: dict[str, Callable[[Path], Rows]] = {
+_READERS = {
     JSON_LINES: rows_of_json_lines,
     WORKBOOK: rows_of_workbook,
     ARROW: rows_of_arrow,
@@ -309,9 +311,8 @@ def table_rows(held: Held, kind: str) -> Rows:
         return rows_of_text(path, delimiter_of(line))
     names = _names_of(line.split("\t"))
     if len(names) == 2 and role_of(path.name) != DOCUMENTS:  # which may as well be queries
-        lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
-        lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
-        if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
+        texts = (line.partition("\t")[2].split() for line in first_lines(head) if "\t" in line)
+        if role_of(path.name) == QUERIES or median(map(len, texts)) < _SHORT:
             problem = "ids and short texts, and no row that names them: queries or documents?"
             remedy = "write id and text, or id and query, in a row above"
             raise BadInput(f"{path}: {problem}; {remedy}")
@@ -331,7 +332,6 @@ def _names_of(cells: list[str]) -> list[str]:
     return ["id", "url", "title", "text"] if is_page else []
 
 
-_LOOKED_AT = 50
 _SHORT = 12
 """Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
 
@@ -390,10 +390,10 @@ def _listed(value: Any) -> list[Any] | None:
     if len(value) > 1 and all(isinstance(text, str) for text in value.values()):
         texts = [{"_id": id_, "text": text} for id_, text in value.items()]
         return texts if are_ids(value) else None
-    lists = [*filter(None, map(objects, value.values()))]
+    lists = list(filter(None, map(objects, value.values())))
     if len(lists) == 1:
         return lists[0]
-    return _keyed(value) if objects([*value.values()]) else None
+    return _keyed(value) if objects(list(value.values())) else None
 
 
 def _keyed(value: Mapping[str, RowValues]) -> list[Any] | None:

@@ -31,9 +31,10 @@ _QUERY_SET = "querySetQueries"
 
 def _held(value: Any) -> list[JsonObject]:
     """The objects that a response holds under `hits`, `_source` or `docs`; else the value alone."""
-    hits, source = value_at(value, "hits.hits"), value_at(value, "_source")
+    hits = value_at(value, "hits.hits")
+    source = value_at(value, "_source")
     if isinstance(hits, list):
-        return [*chain.from_iterable(map(_held, hits))]
+        return list(chain.from_iterable(map(_held, hits)))
     held = source if isinstance(source, dict) else value
     return [held] if isinstance(held, dict) else []
 
@@ -55,7 +56,8 @@ def rated_queries(value: Any) -> Contents | None:
     bare = ("rated documents by query", objects(value, "ratings") or [])
     name, rows = next((x for x in lists if any("ratings" in row for row in x[1])), bare)
     asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
-    texts, kind = [query.get("text") for query in asked], _KINDS.get(name, name)
+    texts = [query.get("text") for query in asked]
+    kind = _KINDS.get(name, name)
     keys = [text or query.get("_id") for text, query in zip(texts, asked, strict=True)]
     if not rows or None in keys:
         return None

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.errors import BadInput, BadRow
-from labeler.exchange import tables as usual
 from labeler.exchange.fields import LogFields, has_field, value_at
 from labeler.exchange.formats import rows_of_any
 from labeler.exchange.ratings import number_of
-from labeler.exchange.tables import QUERY_TEXT, RANK
+from labeler.exchange.tables import QUERY_TEXT, RANK, RowPart, in_words, part_of
 from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject
 from labeler.files.read import rereadable
@@ -110,14 +109,16 @@ def parts_of(
     names: Sequence[str],
     fields: ColumnNames,
     parts: Mapping[str, Sequence[str]] = EVENT_PARTS,
-) -> dict[str, usual.RowPart]:
+) -> dict[str, RowPart]:
     """Those of the parts of a row that the columns hold."""
-    shown, held = usual.in_words(names[:_SHOWN]), dict[str, usual.RowPart]()
+    shown = in_words(names[:_SHOWN])
+    held = {}
     for what, alike in parts.items():
-        own, setting = fields.get(what, ""), f"{what}_field"
+        own = fields.get(what, "")
+        setting = f"{what}_field"
         if own and not has_field(names, own):
             raise BadInput(f"{path}: no column {own!r:.60} among {shown}", parameter=setting)
-        part = usual.RowPart(own, what) if own else usual.part_of(names, alike, what, setting)
+        part = RowPart(own, what) if own else part_of(names, alike, what, setting)
         if part is not None:
             held[what] = part
     if "query" not in held:
@@ -127,7 +128,7 @@ def parts_of(
     return held
 
 
-def _unread(path: Path, parts: Mapping[str, usual.RowPart], fields: LogFields) -> str:
+def _unread(path: Path, parts: Mapping[str, RowPart], fields: LogFields) -> str:
     """Which of a count and a session is not to be read; `BadInput` where both would do."""
     if not {"count", "session"} <= parts.keys():
         return ""

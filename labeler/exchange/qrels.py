@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, SaysTooLittle
-from labeler.exchange import tables as usual
 from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
 from labeler.exchange.queries import Queries, texts_by_id
 from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of, stripped
 from labeler.exchange.responses import by_query
-from labeler.exchange.tables import Rows
+from labeler.exchange.tables import QUERY_TEXT, RANK, RATING, Rows, first_line, has_column, part_of
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
-from labeler.messages import Note, count_of, tell
+from labeler.messages import Note, count_of, squeezed, tell
 from labeler.trec import files as trec
 from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE
@@ -49,7 +48,8 @@ class QueryIds:
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts, self.exact = texts, _inverted(texts)
+        self.texts = texts
+        self.exact = _inverted(texts)
         self.alike = _inverted({id_: normalised(text) for id_, text in texts.items()})
         self.unclear: dict[str, Sequence[str]] = {}
 
@@ -57,10 +57,10 @@ class QueryIds:
         """The ids of the queries that have this text."""
         return self.exact.get(text) or self.alike.get(normalised(text), [])
 
-    def id_of(self, text: str, *, may_be_id: bool) -> str | None:
-        """The id of the one query that has this text, or this id where that may be."""
+    def id_of(self, text: str) -> str | None:
+        """The id of the one query that has this text, or this id."""
         ids = self.ids_of(text)
-        if may_be_id and text in self.texts and ids != [text]:
+        if text in self.texts and ids != [text]:
             ids = [text, *ids]
         if len(ids) == 1:
             return ids[0]
@@ -82,13 +82,13 @@ class QueryIds:
 def normalised(text: str) -> str:
     """A text without what people type one way or another."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(plain.split()).rstrip("?!. ") or plain
+    return squeezed(plain).rstrip("?!. ") or plain
 
 
 def _inverted(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    ids: dict[str, list[str]] = {}
+    ids = defaultdict(list)
     for id_, text in texts.items():
-        ids.setdefault(text, []).append(id_)
+        ids[text].append(id_)
     return ids
 
 
@@ -108,7 +108,7 @@ def ids_of_pair(
     if query and isinstance(query, str) and ids is not None:
         if by_text or (query not in ids.texts and ids.ids_of(query)):
             _, document = rating._replace(query="q").pair(where)
-            return ids.id_of(query, may_be_id=True), document
+            return ids.id_of(query), document
     elif isinstance(query, str) and by_text and len(query.split()) > 1:
         raise NamedByText(path, where, query)
     return rating.pair(where)
@@ -192,7 +192,7 @@ def judged_in(path: Path) -> RatedFile | None:
     """The ratings of a file that is not in TREC's columns; `None` of one that may be."""
     held = held_by(path, by_query, part=GRADES)
     judged = rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
-    if judged is None and _LETOR.fullmatch(usual.first_line(held.head)):
+    if judged is None and _LETOR.fullmatch(first_line(held.head)):
         return RatedFile("qrels from LETOR's lines (qid, docid)", _letor(path))
     return judged
 
@@ -217,16 +217,16 @@ def _letor(path: Path) -> Iterator[Rating]:
 
 def _of_rows(rows: Rows) -> RatedFile:
     names = rows.columns
-    grade = usual.part_of(names, GRADE, "grade")
-    if grade is None and not usual.has_column(names, usual.RANK):
-        grade = usual.part_of(names, SCORE, "grade")
-    hint = "; a run?" if usual.has_column(names, usual.RANK, SCORE) else ""
+    grade = part_of(names, GRADE, "grade")
+    if grade is None and not has_column(names, RANK):
+        grade = part_of(names, SCORE, "grade")
+    hint = "; a run?" if has_column(names, RANK, SCORE) else ""
     parts = rows.pair_parts(grade, "qrels, as query_id, doc_id, grade", hint)
     ratings = (Rating(number, *cells) for number, cells in rows.cells(parts))
     query, _, grade = parts
-    is_rating = usual.has_column([grade.column], usual.RATING)
+    is_rating = has_column([grade.column], RATING)
     kind = rows.kind("qrels", (part.column for part in parts))
-    return RatedFile(kind, ratings, query.names is usual.QUERY_TEXT, is_rating)
+    return RatedFile(kind, ratings, query.names is QUERY_TEXT, is_rating)
 
 
 def _trec_ratings(path: Path) -> RatedFile:
@@ -249,7 +249,7 @@ def _write(  # noqa: PLR0913  a file, what it means, and what becomes of it
     def graded(where: str, value: Any) -> str | None:
         is_empty = stripped(value) in (None, "")
         if labels and number_of(value) is None:
-            return "" if value is None else " ".join(str(value).split())
+            return "" if value is None else squeezed(str(value))
         counts[is_empty] += 1
         grade = None if is_empty else grades.grade(where, value)
         return None if grade is None else str(grade)
@@ -290,8 +290,10 @@ def write_pairs(  # noqa: PLR0913, PLR0917  a file, what it means, and what beco
             ending = end_of(where, rating.value)
             if query is not None and ending is not None:
                 out.write("\n" * max(rating.line - at, 0) + f"{query} Q0 {document} {ending}\n")
-                written, at = written + 1, max(rating.line, at) + 1
-    nothing, problems = end(), ids.problems() if ids else []
+                written += 1
+                at = max(rating.line, at) + 1
+    nothing = end()
+    problems = ids.problems() if ids else []
     if not written:
         raise BadInput(f"{path}: {'; '.join(problems) or nothing}")
     return problems

@@ -13,7 +13,6 @@ from typing import Any
 
 from labeler.data import Query
 from labeler.errors import BadInput, BadRow
-from labeler.exchange import tables as usual
 from labeler.exchange.contents import QUERIES, are_ids
 from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.formats import (
@@ -27,10 +26,18 @@ from labeler.exchange.formats import (
 from labeler.exchange.shapes import LINES, XML
 from labeler.exchange.tables import (
     DELIMITERS,
+    LARGEST,
+    QUERY_TEXT,
+    RowPart,
     Rows,
+    column_of,
     described,
     first_cells,
     first_line,
+    first_lines,
+    has_column,
+    in_words,
+    names_a_pair,
     refuse_trec,
     rows_of_array,
     rows_of_text,
@@ -39,7 +46,7 @@ from labeler.files.boundary import reading
 from labeler.files.csv import read_cells
 from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
-from labeler.messages import tell
+from labeler.messages import squeezed, tell
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 
 # TREC topics, with tags that are closed or not, and as XML.
@@ -65,7 +72,8 @@ def topics(path: Path, text: str) -> Iterator[NumberedRow]:
     """The topics of a file, as rows with `_id`, `text`, `description` and `narrative`."""
     line, at = 1, 0
     for topic in _TOPIC.finditer(text):
-        line, at = line + text.count("\n", at, topic.start()), topic.start()
+        line += text.count("\n", at, topic.start())
+        at = topic.start()
         number, (own, *parts) = _NUMBER.search(topic[1]), _FIELD_TAG.split(topic[2])
         fields = {"num": number[1] if number else "", "text": own}
         for closes, tag, words in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
@@ -93,15 +101,15 @@ def _row(path: Path, line: int, fields: dict[str, str]) -> JsonObject:
 
 def _plain(value: str) -> str:
     """A field's text without the word that old topics begin it with."""
-    text = " ".join(html.unescape(value).split())
+    text = squeezed(html.unescape(value))
     label = _LABELLED.match(text)
     return text[label.end() :].strip() if label else text
 
 
 _LINE_IDS = (*QUERY_ID, "id")
-_LINE_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
+_LINE_TEXTS = (*QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
 _PLAIN_IDS = tuple(filter("topic".__ne__, _LINE_IDS))
-_PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
+_PLAIN_TEXTS = (*QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 
 _LOOKED_AT = 50
@@ -152,7 +160,7 @@ def texts_by_id(queries: Queries) -> Mapping[str, str]:
 def _rows(path: Path, query_field: str) -> Rows:
     held = held_by(path, part=QUERIES, is_plain=bool(query_field))
     if held.shape == XML:
-        text = decoded(path, read_bytes(path, usual.LARGEST))
+        text = decoded(path, read_bytes(path, LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
     if held.contents is not None:
         return held.records(held.contents, QUERIES)
@@ -167,12 +175,12 @@ def _rows(path: Path, query_field: str) -> Rows:
 def _of_rows(rows: Rows) -> Rows:
     """The rows of a table; of a list of judgements, a query stands in several."""
     rows = with_all_columns(rows)
-    return replace(rows, repeats=usual.has_column(rows.columns, DOCUMENT_ID))
+    return replace(rows, repeats=has_column(rows.columns, DOCUMENT_ID))
 
 
 def _of_json(path: Path, value: Any) -> Rows:
     inner = value.get("queries", value) if isinstance(value, dict) else value
-    is_row = isinstance(inner, dict) and usual.has_column(inner, _LINE_TEXTS, _LINE_IDS)
+    is_row = isinstance(inner, dict) and has_column(inner, _LINE_TEXTS, _LINE_IDS)
     if inner and isinstance(inner, list) and _are_texts(inner):
         texts = ((number, {"text": text}) for number, text in enumerate(inner, start=1))
         return Rows(path, "a JSON array of texts", (), texts)
@@ -198,13 +206,12 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     line = first_line(head)
     for delimiter, cells in first_cells(line).items():
         is_header = query_field in map(str.strip, cells) or (
-            usual.has_column(cells, _LINE_TEXTS)
-            and (usual.has_column(cells, _LINE_IDS) or _are_short(cells))
+            has_column(cells, _LINE_TEXTS) and (has_column(cells, _LINE_IDS) or _are_short(cells))
         )
         if is_header:
             return _of_rows(rows_of_text(path, delimiter))
-        if usual.names_a_pair(cells):
-            columns = usual.in_words(cells)
+        if names_a_pair(cells):
+            columns = in_words(cells)
             raise BadInput(
                 f"{path}: a table of queries and documents (columns {columns}), without texts; "
                 "expected queries",
@@ -222,10 +229,10 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
             return Rows(path, form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
-    if all(map(_SETTING.match, head.decode("utf-8", "replace").strip().split("\n"))):
+    lines = first_lines(head)
+    if lines and all(map(_SETTING.match, lines)):
         raise BadInput.at(path, 1, f"a setting, and no query: {line[:60]!r}")
     _refuse_late_names(path, head)
-    lines = _first_lines(head)
     if lines and all(map(_COLON.match, lines)):
         return Rows(path, "ids and texts with a colon between", (), _after_colons(path))
     items = _items(path)
@@ -248,8 +255,8 @@ def _refuse_late_names(path: Path, head: bytes) -> None:
     lines = head.decode("utf-8", "replace").split("\n")[:_LOOKED_AT]
     for number, line in enumerate(lines, start=1):
         for cells in first_cells(line.rstrip("\r")).values():
-            is_named = usual.has_column(cells, usual.QUERY_TEXT) and _are_short(cells)
-            if number > 1 and (usual.names_a_pair(cells) or is_named):
+            is_named = has_column(cells, QUERY_TEXT) and _are_short(cells)
+            if number > 1 and (names_a_pair(cells) or is_named):
                 problem = f"the names of columns, below other lines: {line[:60]!r}"
                 raise BadInput.at(path, number, f"{problem}; remove what stands above them")
 
@@ -259,6 +266,7 @@ _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _COLON = re.compile(r"\s*(\d+)\s*:(?=\s*[^\W\d])")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 _QUOTED = re.compile(r"^[\"']([^\"]*)[\"']$")
+_YAML = (".yaml", ".yml")
 _OF_YAML = re.compile(r"\s*(?:---|\.\.\.|\w+:)\s*")
 """Lines around the items of a list in YAML."""
 
@@ -273,20 +281,14 @@ def _items(path: Path) -> list[NumberedRow] | None:
     `BadInput` names a line that is none among them: nobody can say whether it is a query.
     """
     lines = _written(path)
-    if path.suffix.casefold() in (".yaml", ".yml"):
+    if path.suffix.casefold() in _YAML:
         lines = (each for each in lines if not _OF_YAML.fullmatch(each[1]))
     rows = [(number, line, _MARK.fullmatch(line)) for number, line in lines]
     marks = [mark for *_, mark in rows if mark]
     numbers = [int(mark[3]) for mark in marks if mark[3]]
     marked = len(marks) - len(numbers)
     has_heading = bool(rows and rows[0][2] and rows[0][2][1])
-    is_marked_up = has_heading or path.suffix.casefold() in (
-        ".md",
-        ".markdown",
-        ".rst",
-        ".yaml",
-        ".yml",
-    )
+    is_marked_up = has_heading or path.suffix.casefold() in (".md", ".markdown", ".rst", *_YAML)
     has_marks = marked > len(rows) / 2 or (marked and is_marked_up)
     if not has_marks and numbers != list(range(1, len(rows) + 1)):
         return None
@@ -307,7 +309,8 @@ def _items(path: Path) -> list[NumberedRow] | None:
 
 def _item(path: Path, number: int, text: str) -> NumberedRow:
     """A line or an item as a query; `BadInput` where marks of a format are left in it."""
-    is_yaml, text = path.suffix.casefold() in (".yaml", ".yml"), _QUOTED.sub(r"\1", text)
+    is_yaml = path.suffix.casefold() in _YAML
+    text = _QUOTED.sub(r"\1", text)
     if _MARKS.fullmatch(text) or (is_yaml and _MARKS_OF_YAML.fullmatch(text)):
         raise BadInput.at(
             path,
@@ -329,8 +332,12 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
     `BadInput` where they are a table of other columns. Commas with a space behind them stand in
     sentences, unless ids stand before them.
     """
-    rows = _first_rows(path, head, delimiter)
-    widths, is_tab = {len(cells) for cells in rows}, delimiter == "\t"
+    try:
+        rows = [cells for _, cells in read_cells(path, first_lines(head), delimiter)]
+    except BadInput:
+        return False
+    widths = {len(cells) for cells in rows}
+    is_tab = delimiter == "\t"
     if is_tab and len(widths) > 1:
         number = next(n for n, cells in enumerate(rows, start=1) if len(cells) != 2)
         width = len(rows[number - 1])
@@ -344,24 +351,11 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
         return True
     if has_ids or is_tab or (len(rows) > 1 and not is_prose):
         raise BadInput(
-            f"{path}: a table with the first row {usual.in_words(rows[0])}; which column holds "
+            f"{path}: a table with the first row {in_words(rows[0])}; which column holds "
             "the query's text?",
             parameter="query_field",
         )
     return False
-
-
-def _first_lines(head: bytes) -> list[str]:
-    """Some first lines, without empty ones; the end of the head may cut a later one."""
-    text = head.decode("utf-8", "replace")
-    return [line.rstrip("\r") for line in text.split("\n") if line.strip()][:_LOOKED_AT]
-
-
-def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
-    try:
-        return [cells for _, cells in read_cells(path, _first_lines(head), delimiter)]
-    except BadInput:
-        return []
 
 
 def _one_column(path: Path) -> Iterator[NumberedRow]:
@@ -386,22 +380,22 @@ def _picked(read: Rows, query_field: str, id_field: str) -> Picked:
     """Which columns hold the id and the text; `BadInput` says what was seen where none does."""
     names = read.columns or ("_id", "text")
     text = query_field if read.columns else "text"
-    text = text or usual.column_of(names, _LINE_TEXTS) or ""
+    text = text or column_of(names, _LINE_TEXTS) or ""
     if not text or (text == query_field and not has_field(names, query_field)):
-        have = f"{read.form} with the columns {usual.in_words(names)}"
+        have = f"{read.form} with the columns {in_words(names)}"
         say = "which holds the query's text?" if not query_field else f"none is {query_field!r}"
         raise BadInput(f"{read.path}: {have}; {say}", parameter="query_field")
     rest = [name for name in names if name != text]
     is_named = id_field and has_field(rest, id_field)
-    return Picked(id_field if is_named else usual.column_of(rest, _LINE_IDS) or "", text)
+    return Picked(id_field if is_named else column_of(rest, _LINE_IDS) or "", text)
 
 
-def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.RowPart]:
+def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[RowPart]:
     """The id and the text of a row; columns that the caller named are not doubted."""
     texts = () if query_field else _PLAIN_TEXTS
     return [
-        usual.RowPart(picked.id, "query's id", () if id_field else _PLAIN_IDS, "id_field"),
-        usual.RowPart(picked.text, "query's text", texts, "query_field"),
+        RowPart(picked.id, "query's id", () if id_field else _PLAIN_IDS, "id_field"),
+        RowPart(picked.text, "query's text", texts, "query_field"),
     ]
 
 
@@ -431,9 +425,9 @@ def _has_id(row: RowValues, picked: Picked) -> bool:
 def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: str) -> Query:
     path, text_key = read.path, picked.text
     if text_key not in row and value_at(row, text_key) is None:
-        text_key = usual.column_of(row, _LINE_TEXTS) or text_key
+        text_key = column_of(row, _LINE_TEXTS) or text_key
     cells = {**row, text_key: value_at(row, text_key), picked.id: value_at(row, picked.id)}
-    text = " ".join(text_of(path, number, cells, text_key, None).split())
+    text = squeezed(text_of(path, number, cells, text_key, None))
     if not text:
         raise BadRow("a query without text")
     query_id = stripped_id(path, number, cells, picked.id) if _has_id(row, picked) else fallback

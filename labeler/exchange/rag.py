@@ -13,9 +13,9 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
+    PARTS,
     Contents,
     as_queries,
-    lacking,
     objects,
     ranked,
     rated,
@@ -83,11 +83,9 @@ def _lists(
     more: Iterable[HitDocument] = (),
 ) -> Contents:
     """Queries, each with the documents that answer it, of grade 1, and with those retrieved."""
-    keys, answers, lists = (
-        [next(iter(query.values())) for query in asked],
-        [*relevant],
-        [*retrieved],
-    )
+    keys = [next(iter(query.values())) for query in asked]
+    answers = list(relevant)
+    lists = list(retrieved)
     by_text = not any("_id" in query for query in asked)
     pairs = dict.fromkeys(
         (query, hit.id, 1) for query, hits in zip(keys, answers, strict=True) for hit in hits
@@ -109,9 +107,8 @@ def tests_of_rag(value: Any) -> Contents | None:
     if shape is None:
         return None
     if not all(isinstance(row[shape.query], str) for row in rows):
-        return lacking(
-            shape.kind, f"its samples are conversations; write one query a sample as {shape.query}"
-        )
+        why = f"its samples are conversations; write one query a sample as {shape.query}"
+        return Contents(shape.kind, lacks=dict.fromkeys(PARTS, why))
     asked = [{"text": row[shape.query], **_reference(row)} for row in rows]
     relevant, retrieved = (
         [_contexts(row, name) for row in rows] for name in (shape.relevant, shape.retrieved)
@@ -127,7 +124,7 @@ def tests_of_rag(value: Any) -> Contents | None:
 def _is_of(row: RowValues, shape: RowShape) -> bool:
     """Whether a row has the query of a shape, and something that belongs to it."""
     lists = (shape.relevant, shape.retrieved, *shape.answers)
-    return shape.query in row and has_column(row, [*map(key_of, lists)])
+    return shape.query in row and has_column(row, list(map(key_of, lists)))
 
 
 def _reference(row: RowValues) -> JsonObject:
@@ -138,12 +135,10 @@ def _reference(row: RowValues) -> JsonObject:
 
 def _contexts(row: RowValues, name: str) -> list[HitDocument]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
-    cell, ids = (
-        row.get(column_of(row, (key_of(name),)) or ""),
-        row.get(f"{name.removesuffix('s')}_ids"),
-    )
+    cell = row.get(column_of(row, (key_of(name),)) or "")
+    ids = row.get(f"{name.removesuffix('s')}_ids")
     texts = (
-        [*filter(None, map(str.strip, _JOINED.split(cell)))]
+        list(filter(None, map(str.strip, _JOINED.split(cell))))
         if isinstance(cell, str)
         else texts_in(cell)
     )

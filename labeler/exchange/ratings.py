@@ -65,7 +65,7 @@ _RATING_AND_GRADE = re.compile(r"([^:]*):\s*([+-]?[0-9]{1,10})\s*")
 
 
 def _mapping_of(text: str) -> dict[Scale, int]:
-    mapping: dict[Scale, int] = {}
+    mapping = {}
     for part in text.split(","):
         pair = _RATING_AND_GRADE.fullmatch(part)
         rating = rating_of(pair[1]) if pair else None
@@ -114,14 +114,17 @@ class Grades:
     """The grades of a file's ratings, and what to say where some are no grades."""
 
     def __init__(self, path: Path, rule: GradeRule | None, *, is_rating: bool) -> None:
-        self.path, self.rule, self.is_rating = path, rule, is_rating
+        self.path = path
+        self.rule = rule
+        self.is_rating = is_rating
         self.first = ""
         self.odd: set[Scale] = set()
         self.ratings: set[Scale] = set()
 
     def grade(self, where: str, value: Any) -> int | None:
         """The grade of a rating; `BadInput` where it is none, `None` where it is no grade."""
-        rating, grade = rating_of(value), None
+        rating = rating_of(value)
+        grade = None
         if rating is None or (isinstance(rating, str) and len(self.odd) > _LISTED):
             raise BadInput(f"{where}: expected an integer grade, found {shown(value)}")
         if self.rule is not None:
@@ -157,7 +160,8 @@ class UnmappedRatings(SaysTooLittle):
 
     def __init__(self, path: Path, problem: str, rule: tuple[str, str]) -> None:
         name, value = rule
-        say, or_else = f"{problem}; say what they mean", "or is this a run?"
+        say = f"{problem}; say what they mean"
+        or_else = "or is this a run?"
         message = f"{say}, as {name}={value!r}; {or_else}"
         super().__init__(f"{say}, {or_else}", path, {name: value}, message)
 

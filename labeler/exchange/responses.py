@@ -171,7 +171,7 @@ def _first_of(records: Iterable[tuple[Any, JsonObject]]) -> list[JsonObject]:
     first = dict[Any, JsonObject]()
     for key, record in records:
         first.setdefault(key, record)
-    return [*first.values()]
+    return list(first.values())
 
 
 def documents_of(hits: Iterable[HitDocument]) -> Records | None:
@@ -181,7 +181,7 @@ def documents_of(hits: Iterable[HitDocument]) -> Records | None:
 
 def ranking_of(hits: Iterable[HitDocument]) -> Ranked:
     """The documents of a response and their scores, best first; of each, its first place."""
-    return [*{hit.id: (hit.id, hit.score) for hit in reversed([*hits])}.values()][::-1]
+    return list({hit.id: (hit.id, hit.score) for hit in reversed(list(hits))}.values())[::-1]
 
 
 def _hits_at(value: Any) -> tuple[str, Any]:
@@ -214,8 +214,8 @@ def _responses(value: Any) -> list[Response]:
 
 def _all_of(values: Collection[Any]) -> list[Response]:
     """The responses that values are, where all are some; else none."""
-    responses = [*takewhile(bool, map(_single, values))]
-    return [*filter(None, responses)] if len(responses) == len(values) else []
+    responses = list(takewhile(bool, map(_single, values)))
+    return list(filter(None, responses)) if len(responses) == len(values) else []
 
 
 def _single(value: Any) -> Response | None:
@@ -274,7 +274,7 @@ def beside_query(row: RowValues) -> Response | None:
     asked = query_in(row)
     if asked is None:
         return None
-    named = {key_of(name): row[name] for name in [*row][::-1]}
+    named = {key_of(name): row[name] for name in list(row)[::-1]}
     lists = [named[name] for name in _LISTS if name in named]
     may_be = (each for each in (row, *lists) if isinstance(each, Mapping))
     inner = next(filter(_alone, may_be), row)
@@ -320,7 +320,8 @@ def hit_of(value: Any) -> HitDocument | None:
     own = {key_of(name): name for name in reversed(value)}
     at = (value_at(value, path) for path in _IDS_AT)
     keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
-    id_, source = next(filter(may_be_id, keys), None), _source_of(value)
+    id_ = next(filter(may_be_id, keys), None)
+    source = _source_of(value)
     if source is None:
         source = {n: x for n, x in value.items() if not (is_plumbing(n) or key_of(n) in _OF_HITS)}
         source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
@@ -411,7 +412,8 @@ def predictions(value: Any) -> Contents | None:
         for split, run in splits.items()
         if is_nested(run)
     }
-    names, kind = [*map(".".join, runs)], f"predictions of {model} in MTEB"
+    names = list(map(".".join, runs))
+    kind = f"predictions of {model} in MTEB"
     if len(names) != 1:
         first = "".join(f'["{name}"]' for name in next(iter(runs), ()))
         why = f"it holds {len(runs)} runs ({', '.join(names)}); take one: jq '.{first}'"

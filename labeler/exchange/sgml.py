@@ -11,6 +11,7 @@ from labeler.errors import BadInput
 from labeler.exchange.tables import Rows
 from labeler.files.jsonl import NumberedRow
 from labeler.files.read import numbered_lines
+from labeler.messages import squeezed
 
 _SGML_ID = re.compile(r"<DOCNO>([^<]+)</DOCNO>", re.I)
 _SGML_TITLE = re.compile(r"<(?:TITLE|HEADLINE|HEAD|TTL|TI)>([^<]*)</[A-Z]+>", re.I)
@@ -25,7 +26,9 @@ def rows_of_sgml(path: Path) -> Rows:
 
 
 def _rows(path: Path) -> Iterator[NumberedRow]:
-    lines, first, length = list[str](), 0, 0
+    lines = list[str]()
+    first = 0
+    length = 0
     for number, line in numbered_lines(path):
         opens = line.strip().upper() == "<DOC>"
         if opens and lines:
@@ -38,7 +41,8 @@ def _rows(path: Path) -> Iterator[NumberedRow]:
             raise BadInput.at(path, first, "a document without </DOC>, or a very long one")
         if lines and line.strip().upper().endswith("</DOC>"):
             yield first, _row(path, first, "\n".join(lines))
-            lines, length = [], 0
+            lines = []
+            length = 0
     if lines:
         raise BadInput.at(path, first, "the document has no </DOC>")
 
@@ -58,4 +62,4 @@ def _row(path: Path, first: int, markup: str) -> dict[str, str]:
 def _plain(markup: str) -> str:
     """Text without tags and character references, each paragraph in a line."""
     text = html.unescape(_SGML_TAG.sub(" ", markup))
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+    return "\n".join(filter(None, map(squeezed, text.split("\n"))))

@@ -10,8 +10,12 @@ from pathlib import Path
 from labeler.errors import BadInput
 from labeler.files.read import byte_chunks, refuse_other_encodings
 
-PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
-ARROW, ARROW_MAGIC = "Arrow", (b"ARROW1", b"\xff\xff\xff\xff")
+PARQUET = "Parquet"
+JSON = "JSON"
+JSON_LINES = "JSON Lines"
+XML = "XML"
+ARROW = "Arrow"
+ARROW_MAGIC = (b"ARROW1", b"\xff\xff\xff\xff")
 WORKBOOK, SGML = "a workbook", "TREC's documents"
 TREC, TEXT = "TREC's columns", "text"
 LINES = (".jsonl", ".ndjson")
@@ -41,7 +45,7 @@ def ending_of(path: Path) -> str:
 
 def is_of_lines(path: Path) -> bool:
     """Whether a file is called as those of JSON Lines are."""
-    return path.name.removesuffix(".gz").endswith(LINES)
+    return ending_of(path) in LINES
 
 
 def head_of(path: Path) -> bytes:

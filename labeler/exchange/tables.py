@@ -89,9 +89,7 @@ def part_of(
 
 def column_of(columns: Iterable[str], names: Sequence[str]) -> str | None:
     """The column with the most usual of these names; the first of several."""
-    by_key: dict[str, str] = {}
-    for column in columns:
-        by_key.setdefault(key_of(column), column)
+    by_key = {key_of(column): column for column in reversed(list(columns))}
     return next((by_key[name] for name in names if name in by_key), None)
 
 
@@ -107,9 +105,8 @@ def names_a_pair(cells: Iterable[str]) -> bool:
 
 def refuse_trec(path: Path, head: bytes, expected: str) -> None:
     """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
-    text = head.decode("utf-8", "replace")
-    rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
-    columns = [*zip(*rows, strict=True)] if len(set(map(len, rows))) == 1 else []
+    rows = [line.split() for line in first_lines(head)]
+    columns = list(zip(*rows, strict=True)) if len(set(map(len, rows))) == 1 else []
     of_numbers = {n for n, cells in enumerate(columns) if all(map(NUMBER.fullmatch, cells))}
     is_table = len(columns) > 3 and len(of_numbers) > 1  # one may be a text
     is_table = len(rows) > 1 and (is_table or 1 < len(columns) == len(of_numbers))
@@ -155,7 +152,7 @@ class Rows:
 
     def checked(self, parts: Iterable[RowPart]) -> Iterator[NumberedRow]:
         """The rows; `BadInput` at one where two columns of one meaning hold different values."""
-        alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
+        alike = {}
         for number, row in self.rows:
             columns = tuple(row)
             if columns not in alike:
@@ -280,13 +277,13 @@ def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[NumberedRow]:
 
 
 def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
-    first = [*islice(rows, 1)]
+    first = list(islice(rows, 1))
     return Rows(path, form, tuple(first[0][1]) if first else (), chain(first, rows))
 
 
 def first_cells(line: str) -> dict[str, list[str]]:
     """The cells of a first line by each delimiter that stands in it."""
-    cells: dict[str, list[str]] = {}
+    cells = {}
     for delimiter in DELIMITERS:
         if delimiter in line:
             with suppress(csv.Error, StopIteration):
@@ -294,10 +291,15 @@ def first_cells(line: str) -> dict[str, list[str]]:
     return cells
 
 
+def first_lines(head: bytes) -> list[str]:
+    """The lines with something on them, of the first bytes of a file; some of them at most."""
+    lines = [line.rstrip("\r") for line in head.decode("utf-8", "replace").split("\n")]
+    return [line for line in lines if line.strip()][:_LOOKED_AT]
+
+
 def first_line(head: bytes) -> str:
-    """The first line with something on it, of the first bytes of a file."""
-    line = next((line for line in head.split(b"\n") if line.strip()), b"")
-    return line.decode("utf-8", "replace").rstrip("\r")
+    """The first of them; empty where there is none."""
+    return next(iter(first_lines(head)), "")
 
 
 # A whole JSON file as one value, read strictly.
@@ -367,9 +369,9 @@ def _of_solr(element: Element) -> Any:
     text = element.text or ""
     match element.tag:
         case "arr":
-            return [*map(_of_solr, element)]
+            return list(map(_of_solr, element))
         case "result":
-            return {"docs": [*map(_of_solr, element)]}
+            return {"docs": list(map(_of_solr, element))}
         case "response" | "lst" | "doc":
             return {inner.get("name", ""): _of_solr(inner) for inner in element}
         case "int" | "long" | "float" | "double":
@@ -399,18 +401,23 @@ def rows_of_parquet(path: Path) -> Rows:
 
     A batch holds each text of its group of rows once, however many rows have it.
     """
-    with _problems(path):
+    with file_problems(path), reading(path):
         schema = _pyarrow().parquet.read_schema(file_of(path))
     _refuse_repeated(str(path), schema.names)
     return Rows(path, "Parquet", schema.names, _parquet_rows(path, schema))
 
 
 def _parquet_rows(path: Path, schema: Any) -> Iterator[NumberedRow]:
-    arrow, names = _pyarrow(), schema.names
+    arrow = _pyarrow()
+    names = schema.names
     kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
     texts = [field.name for field in schema if field.type in kinds]
     number = size = 0
-    with _problems(path), arrow.parquet.ParquetFile(file_of(path), read_dictionary=texts) as file:
+    with (
+        file_problems(path),
+        reading(path),
+        arrow.parquet.ParquetFile(file_of(path), read_dictionary=texts) as file,
+    ):
         groups = map(file.metadata.row_group, range(file.num_row_groups))
         _check_size(path, sum(group.total_byte_size for group in groups))
         is_nested = any(map(arrow.types.is_nested, schema.types))
@@ -425,7 +432,7 @@ def _parquet_rows(path: Path, schema: Any) -> Iterator[NumberedRow]:
 def rows_of_arrow(path: Path) -> Rows:
     """The rows of an Arrow file or stream, as `save_to_disk` of datasets writes it."""
     arrow = _pyarrow()
-    with _problems(path), arrow.memory_map(str(file_of(path))) as source:
+    with file_problems(path), reading(path), arrow.memory_map(str(file_of(path))) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         opened = arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
@@ -460,13 +467,6 @@ def _size(column: Any) -> int:
     lengths = pyarrow.compute.binary_length(column.dictionary)
     total = pyarrow.compute.sum(lengths.cast("int64").take(column.indices))
     return int(total.as_py() or 0)
-
-
-@contextmanager
-def _problems(path: Path) -> Iterator[None]:
-    """One line of whatever the system or pyarrow raises."""
-    with file_problems(path), reading(path):
-        yield
 
 
 @contextmanager

@@ -52,19 +52,18 @@ def related(archive: Archive, name: str) -> dict[str, str]:
     """The parts that one part refers to, by the ids of the relations."""
     folder, file = posixpath.split(name)
     relations = f"{folder}/_rels/{file}.rels"
-    if relations not in archive.names:
-        return {}
     return {
         entry.get("Id", ""): posixpath.normpath(
             posixpath.join(folder, entry.get("Target", ""))
         ).lstrip("/")
-        for entry in archive.tree(relations).iterfind("{*}Relationship")
+        for entry in archive.optional(relations).iterfind("{*}Relationship")
     }
 
 
 def parts_in_order(archive: Archive, main: str, tag: str) -> Iterator[tuple[str, str]]:
     """The names and the parts of sheets or slides, each once."""
-    parts, taken = related(archive, main), set[str]()
+    parts = related(archive, main)
+    taken = set()
     for entry in archive.tree(main).iterfind(f".//{{*}}{tag}"):
         part = parts.get(entry.get(_RELATION, ""), "")
         if part in archive.names and part not in taken and "chartsheets/" not in part:
@@ -77,19 +76,15 @@ class Workbook:
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
-        strings = self.part("xl/sharedStrings.xml")
+        strings = archive.optional("xl/sharedStrings.xml")
         self.strings = [_text_of(entry) for entry in strings.iterfind("{*}si")]
-        styles = self.part("xl/styles.xml")
+        styles = archive.optional("xl/styles.xml")
         formats = {
             int(entry.get("numFmtId", "0")): entry.get("formatCode", "")
             for entry in styles.iterfind("{*}numFmts/{*}numFmt")
         }
         used = (int(f.get("numFmtId", "0")) for f in styles.iterfind("{*}cellXfs/{*}xf"))
         self.of_dates = [n in _DATES or bool(_OF_DATES.match(formats.get(n, ""))) for n in used]
-
-    def part(self, name: str) -> Element:
-        """A part of the workbook, or an element without any where there is none."""
-        return self.archive.tree(name) if name in self.archive.names else Element("none")
 
     def rows(self, name: str) -> Iterator[NumberedCells]:
         """The rows of a sheet with their numbers, without empty cells at their ends."""
@@ -110,7 +105,9 @@ class Workbook:
         """What a cell shows; a date as ISO 8601 has it."""
         if not len(cell):  # as a million of them are, where somebody colored a column
             return ""
-        kind, value, formula = cell.get("t", "n"), cell.findtext("{*}v"), cell.findtext("{*}f")
+        kind = cell.get("t", "n")
+        value = cell.findtext("{*}v")
+        formula = cell.findtext("{*}f")
         if not value:
             inside = "".join(map(_text_of, cell.iterfind("{*}is")))
             return inside or (f"={formula}" if formula else "")

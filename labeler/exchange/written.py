@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from labeler.exchange.tables import parquet_writer
 from labeler.files.archives import write_workbook
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.jsonl import plain_id
+from labeler.messages import batched
 from labeler.trec.pairs import PairColumns
 from labeler.trec.write import RankedPart, write_columns, write_ranked
 
@@ -29,12 +30,11 @@ _RUN_COLUMNS = {"query_id": "string", "doc_id": "string", "score": "double"}
 
 _RANKED = ("query_id", "doc_id", "rank", "score")
 
-Triple = tuple[str, str, int]
+Rows = Iterable[Sequence[Any]]
+"""Cells by row and column."""
 
 
-def write_table(
-    path: Path, columns: Iterable[str], rows: Iterable[Sequence[Any]], delimiter: str = ","
-) -> int:
+def write_table(path: Path, columns: Iterable[str], rows: Rows, delimiter: str = ",") -> int:
     """Write a table of text whose first row names the columns; how many rows it has."""
     count = 0
     with replacing(path) as out:
@@ -46,7 +46,7 @@ def write_table(
     return count
 
 
-def _write_workbook(path: Path, columns: Iterable[str], rows: Iterable[Sequence[Any]]) -> int:
+def _write_workbook(path: Path, columns: Iterable[str], rows: Rows) -> int:
     with replacing_bytes(path) as out:
         return write_workbook(out, chain([tuple(columns)], rows)) - 1
 
@@ -69,22 +69,22 @@ def _write_nested(path: Path, queries: Iterable[tuple[str, Mapping[str, float]]]
 _BATCH = 10_000
 
 
-def write_parquet(path: Path, types: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> int:
+def write_parquet(path: Path, types: Mapping[str, str], rows: Rows) -> int:
     """Write columns of these types, some thousand rows at a time; how many rows there are."""
-    count, source = 0, iter(rows)
+    count = 0
     with parquet_writer(path, types) as write:
-        while batch := list(islice(source, _BATCH)):
+        for batch in batched(rows, _BATCH):
             write(list(map(list, zip(*batch, strict=True))))
             count += len(batch)
     return count
 
 
-def _graded(qrels: PairColumns[int]) -> Iterator[Triple]:
+def _graded(qrels: PairColumns[int]) -> Iterator[Sequence[Any]]:
     """Query, document and grade of each pair."""
     return ((*pair, grade) for pair, grade in qrels.by_pair())
 
 
-def _ranked(parts: Iterable[RankedPart]) -> Iterator[tuple[str, str, int, float]]:
+def _ranked(parts: Iterable[RankedPart]) -> Iterator[Sequence[Any]]:
     """Query, document, rank and score of each row."""
     for part in parts:
         for query_id, scores in part.by_query():
@@ -92,12 +92,12 @@ def _ranked(parts: Iterable[RankedPart]) -> Iterator[tuple[str, str, int, float]
                 yield query_id, doc_id, rank, score
 
 
-def _plain(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+def _plain(rows: Rows) -> Iterator[Sequence[Any]]:
     """Rows whose first two cells are ids, these as their own system has them."""
     return ((plain_id(row[0]), plain_id(row[1]), *row[2:]) for row in rows)
 
 
-def _in_tsv(rows: Iterable[Triple]) -> Iterator[Sequence[Any]]:
+def _in_tsv(rows: Rows) -> Iterator[Sequence[Any]]:
     """The same for TSV, in which ids with a tab or the end of a line stay escaped."""
     for row in rows:
         (plain,) = _plain([row])

@@ -58,7 +58,8 @@ class Archive:
             part = self.file.getinfo(name)
         except KeyError as error:
             raise BadInput(f"{self.path}: damaged: nothing is called {name!r:.80} in it") from error
-        where, times = f"{self.path}: {name!r:.80}", part.file_size // max(1, part.compress_size)
+        where = f"{self.path}: {name!r:.80}"
+        times = part.file_size // max(1, part.compress_size)
         if part.file_size > most:
             raise TooLarge(f"{where} has more than the {in_megabytes(most)} of a document")
         if part.file_size > _SMALL and times >= _MOST_PACKED:
@@ -68,6 +69,10 @@ class Archive:
     def tree(self, name: str) -> ElementTree.Element:
         """The XML of one part."""
         return xml_of(self.path, self.part(name, LARGEST_XML))
+
+    def optional(self, name: str) -> ElementTree.Element:
+        """The XML of a part, or an element without any where there is none of this name."""
+        return self.tree(name) if name in self.names else ElementTree.Element("none")
 
 
 @contextmanager
@@ -86,10 +91,9 @@ def opened(path: Path, raw: bytes) -> Iterator[Archive]:
         parts = archive.infolist()
         if len(parts) > _MOST_PARTS:
             raise TooLarge(f"{path}: more than {_MOST_PARTS:,} parts")
-        texts = (part for part in parts if part.filename.endswith((".xml", ".rels")))
-        largest = max((part.file_size for part in texts), default=0)
-        total, bound = sum(part.file_size for part in parts), in_megabytes(LARGEST_FILE)
-        if largest > LARGEST_FILE or total > _TIMES * LARGEST_FILE:
+        total = sum(part.file_size for part in parts)
+        bound = in_megabytes(LARGEST_FILE)
+        if total > _TIMES * LARGEST_FILE:
             raise TooLarge(f"{path}: unpacks to more than the {bound} of a document")
         if any(part.flag_bits & 1 for part in parts):
             raise BadInput(f"{path}: encrypted; save it without a password first")

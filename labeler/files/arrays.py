@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.files.atomic import replacing_bytes
+from labeler.files.jsonl import JsonObject, RowValues
 
 Array = NDArray[Any]
 
@@ -38,7 +39,7 @@ class ArraysWriter:
     """Writes arrays into a file; `about` is what is noted of them as a whole."""
 
     out: IO[bytes]
-    about: dict[str, Any]
+    about: JsonObject
     _table: dict[str, tuple[str, list[int], int]] = field(default_factory=dict)
     _size: int = 0
     _checksum: int = 0
@@ -46,9 +47,13 @@ class ArraysWriter:
     def add(self, name: str, pieces: Iterable[Array]) -> None:
         """Write an array that comes in pieces, of one type and all of one width."""
         self._put(bytes(-self._size % _ALIGNED))
-        start, rows, kind, width = self._size, 0, "|u1", list[int]()
+        start = self._size
+        rows = 0
+        kind = "|u1"
+        width = []
         for piece in pieces:
-            kind, width = piece.dtype.str, [*piece.shape[1:]]
+            kind = piece.dtype.str
+            width = list(piece.shape[1:])
             rows += len(piece)
             self._put(np.ascontiguousarray(piece).data.cast("B") if piece.size else b"")
         self._table[name] = kind, [rows, *width], start
@@ -57,7 +62,7 @@ class ArraysWriter:
         """Write texts, to be read as a `StoredTexts`."""
         encoded = [text.encode() for text in texts]
         self.add(name, [np.frombuffer(b"".join(encoded), np.uint8)])
-        self.add(f"{name} end", [np.cumsum([*map(len, encoded)], dtype=np.int64)])
+        self.add(f"{name} end", [np.cumsum(list(map(len, encoded)), dtype=np.int64)])
 
     def close(self) -> None:
         """Write the table of contents."""
@@ -72,7 +77,7 @@ class ArraysWriter:
 
 
 @contextmanager
-def writing_arrays(path: Path, about: Mapping[str, Any]) -> Iterator[ArraysWriter]:
+def writing_arrays(path: Path, about: RowValues) -> Iterator[ArraysWriter]:
     """A file of arrays, which takes its place when the block ends well, whole or not at all."""
     with replacing_bytes(path) as out:
         writer = ArraysWriter(out, dict(about))
@@ -85,7 +90,7 @@ class Arrays:
     """The arrays of a file, which stay there: only what is looked at comes into the memory."""
 
     path: Path
-    about: Mapping[str, Any]
+    about: RowValues
     _table: Mapping[str, tuple[str, tuple[int, ...], int]]
 
     def __getitem__(self, name: str) -> Array:
@@ -149,7 +154,7 @@ class StoredTexts(TextsOnDemand):
         return str(self.blob[self.ends[index - 1] if index else 0 : self.ends[index]], "utf-8")
 
 
-def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:
+def open_arrays(path: Path, about: RowValues) -> Arrays | None:
     """The arrays of a file; None where there is none, or one that is not whole or about others."""
     if not path.is_file():
         return None
@@ -164,7 +169,7 @@ def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:
     return Arrays(path, table["about"], arrays)
 
 
-def _table_of(file: IO[bytes]) -> dict[str, Any] | None:
+def _table_of(file: IO[bytes]) -> JsonObject | None:
     """The table of contents, where every byte is as it was written."""
     size = file.seek(0, 2) - _TAIL.size
     file.seek(max(0, size))
@@ -172,7 +177,7 @@ def _table_of(file: IO[bytes]) -> dict[str, Any] | None:
     if magic != _MAGIC or length > min(_LONGEST_TABLE, size) or _checksum(file, size) != checksum:
         return None
     file.seek(size - length)
-    table: dict[str, Any] = json.loads(file.read(length))
+    table: JsonObject = json.loads(file.read(length))
     for kind, shape, start in table["arrays"].values():
         bytes_needed = math.prod(shape) * np.dtype(kind).itemsize
         if kind not in _TYPES or min(shape) < 0 or not 0 <= start <= size - bytes_needed:
@@ -182,7 +187,9 @@ def _table_of(file: IO[bytes]) -> dict[str, Any] | None:
 
 def _checksum(file: IO[bytes], size: int) -> int:
     file.seek(0)
-    checksum, left = 0, size
+    checksum = 0
+    left = size
     for chunk in iter(partial(file.read, _READ_AT_ONCE), b""):
-        checksum, left = zlib.crc32(chunk[:left], checksum), left - min(left, len(chunk))
+        checksum = zlib.crc32(chunk[:left], checksum)
+        left -= min(left, len(chunk))
     return checksum

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from labeler.errors import FileProblem
-from labeler.files.paths import worded
+from labeler.files.paths import true_path, worded
 from labeler.files.read import STANDARD, file_problems, scratch_file, sha256_of
 
 # Outputs that are no regular files: pipes, terminals and open descriptors are written through.
@@ -59,7 +59,8 @@ def own_descriptor(path: Path) -> int | None:
     folders = {f"/proc/{os.getpid()}/fd", "/dev/fd"}
     name = os.path.abspath(path)
     for _ in range(_MOST_LINKS):
-        folder, last = os.path.realpath(os.path.dirname(name)), os.path.basename(name)
+        folder = os.path.realpath(os.path.dirname(name))
+        last = os.path.basename(name)
         if folder in folders and last.isdecimal():
             return int(last)
         if not os.path.islink(name):
@@ -118,7 +119,8 @@ class _Named:
     force: bool
 
 
-_NAMED: ContextVar[_Named | None] = ContextVar("named", default=None)
+_NOBODYS = _Named("", force=False)
+_NAMED: ContextVar[_Named] = ContextVar("named", default=_NOBODYS)
 
 
 @contextmanager
@@ -137,15 +139,14 @@ def about_to_replace(target: Path, content: Path) -> None:
     Where no record can be kept, there is none, and what stands there will not be replaced again
     unless that is forced.
     """
-    named = _NAMED.get()
-    if named is not None and named.path == str(target):
+    if _NAMED.get().path == str(target):
         _record(target, content)
 
 
 def may_be_replaced(path: Path) -> None:
     """Record that what stands at a path is kept elsewhere, so that nothing is lost with it."""
     if path.is_file():
-        _record(Path(os.path.realpath(path)), path)
+        _record(true_path(path), path)
 
 
 def _record(target: Path, content: Path) -> None:
@@ -161,7 +162,7 @@ def _record(target: Path, content: Path) -> None:
 def is_as_written(path: Path) -> bool:
     """Whether a file holds what was written to its path before, under that path's record."""
     with suppress(OSError):
-        hashes = _hashes(_record_of(Path(os.path.realpath(path))))
+        hashes = _hashes(_record_of(true_path(path)))
         return bool(hashes) and sha256_of(path) in hashes
     return False
 
@@ -236,7 +237,7 @@ def replacing_bytes(path: Path, check: Check | None = None) -> Iterator[IO[bytes
                 write_through(path, written)
         return
     with file_problems(path):
-        target = Path(os.path.realpath(path))
+        target = true_path(path)
         refuse_read_only(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(target.parent, target.name)
@@ -267,7 +268,7 @@ def refuse_read_only(path: Path) -> None:
     in the same way.
     """
     named = _NAMED.get()
-    is_forced = named is not None and named.force and named.path == str(path)
+    is_forced = named.force and named.path == str(path)
     if is_forced or not path.exists():
         return
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):

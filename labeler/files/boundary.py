@@ -103,7 +103,7 @@ def first_invalid(error: ValidationError, whole: str = "") -> str:
 DAMAGED = (EOFError, BadGzipFile, zlib.error, lzma.LZMAError)
 """What unpacking a damaged file raises."""
 
-_PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+_PROBLEMS = (
     (UnicodeEncodeError, "half a surrogate pair (\\ud800 …) in a text"),
     (RecursionError, "nested too deeply to be read"),
     (MemoryError, "needs more memory than there is"),

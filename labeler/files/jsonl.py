@@ -260,7 +260,8 @@ class RowIndex:
     def _slot(self, key: str) -> int:
         """Where the table holds a key's row, or has room for it."""
         table, first = self._table, self._first
-        value, mask = hash(key), len(table) - 1
+        value = hash(key)
+        mask = len(table) - 1
         slot = value & mask
         while number := table[slot]:
             if first[number - 1] == value and self._second[number - 1] == hash(f"{key}\0"):
@@ -300,15 +301,11 @@ class DocumentsByRow(Documents):
             raise KeyError(doc_id)
         return self.document(row)
 
-    def in_order(self) -> Iterator[Document]:
-        """The documents in the order in which they came, each read once."""
-        return map(self.document, range(len(self)))
-
     def __iter__(self) -> Iterator[str]:
-        return (document.id for document in self.in_order())
+        return (document.id for document in self.values())
 
     def values(self) -> ValuesView[Document]:
-        """What `in_order` goes through."""
+        """The documents in the order in which they came, each read once."""
         return _InOrder(self)
 
 
@@ -317,4 +314,4 @@ class _InOrder(ValuesView[Document]):
 
     def __iter__(self) -> Iterator[Document]:
         by_row: DocumentsByRow = cast("Any", self)._mapping
-        return by_row.in_order()
+        return map(by_row.document, range(len(by_row)))

@@ -111,11 +111,13 @@ _KINDS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "g
 def network_file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:
     """The kind of network file system that `path` lies on, None where it is none or unknown."""
     with suppress(OSError, UnicodeDecodeError):
-        deepest, deepest_kind = -1, None
+        deepest = -1
+        deepest_kind = None
         for line in mounts.read_text(encoding="utf-8").splitlines():
             _, point, kind, *_ = line.split(" ")
             if true_path(path).is_relative_to(point.replace("\\040", " ")) and len(point) > deepest:
-                deepest, deepest_kind = len(point), kind
+                deepest = len(point)
+                deepest_kind = kind
         return deepest_kind if deepest_kind in _KINDS else None
     return None
 

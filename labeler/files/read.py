@@ -71,7 +71,8 @@ def utf_16_of(head: bytes) -> str:
         return ""
     if head.startswith(_MARKS_OF_UTF_16):
         return "utf-16"
-    even, odd = head[:_TOLD_BY:2], head[1:_TOLD_BY:2]
+    even = head[:_TOLD_BY:2]
+    odd = head[1:_TOLD_BY:2]
     if len(odd) < 2:
         return ""
     for zeros, letters, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
@@ -254,16 +255,12 @@ def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
         try:
             for number, line in enumerate(lines, start=1):
                 if len(line) > LONGEST_LINE:
-                    raise _too_long(path, number)
+                    most = in_megabytes(LONGEST_LINE)
+                    problem = f"a line of more than {most}; is this a file of lines?"
+                    raise TooLarge.at(path, number, problem)
                 yield number, line
         except DAMAGED as error:
             raise BadInput.at(path, number + 1, problem_of(error)) from error
-
-
-def _too_long(path: Path, number: int) -> TooLarge:
-    return TooLarge.at(
-        path, number, f"a line of more than {in_megabytes(LONGEST_LINE)}; is this a file of lines?"
-    )
 
 
 def in_megabytes(size: int) -> str:
@@ -277,12 +274,14 @@ def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
     A last line without a newline gets one. Raises `TooLarge` as `numbered_bytes`.
     """
     with file_problems(path), _open_for_reading(path) as source:
-        rest, held = list[bytes](), 0
+        rest = list[bytes]()
+        held = 0
         while block := source.read(size):
             end = block.rfind(b"\n") + 1
             if end:
                 yield b"".join([*rest, block[:end]])
-                rest, held = [], 0
+                rest = []
+                held = 0
             rest.append(block[end:])
             held += len(block) - end
             if held > LONGEST_LINE:
@@ -293,7 +292,7 @@ def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
 
 def read_bytes(path: Path, most: int) -> bytes:
     """All bytes of a file, plain or gzip; `TooLarge` where there are more than `most`."""
-    chunks: list[bytes] = []
+    chunks = []
     size = 0
     for chunk in byte_chunks(path, _BUFFER):
         chunks.append(chunk)
@@ -401,7 +400,10 @@ class _Unpacked(RawIOBase):
     def __init__(
         self, path: Path, packed: BufferedReader, opener: Callable[[BufferedReader], IO[bytes]]
     ) -> None:
-        self.path, self.packed, self.content, self.size = path, packed, opener(packed), 0
+        self.path = path
+        self.packed = packed
+        self.content = opener(packed)
+        self.size = 0
 
     def readable(self) -> bool:
         """True: it is for reading."""

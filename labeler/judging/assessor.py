@@ -311,7 +311,7 @@ def examples_for(
 
 
 def drawn_examples(
-    qrels: Qrels, texts: Texts, prompt: Prompt, held_out: Some[str] = frozenset()
+    qrels: Qrels, texts: Texts, prompt: Prompt, held_out: Some[str]
 ) -> list[GradedExample]:
     """Examples in turn from each grade, by chance, of different queries where possible."""
     front = prompt.front.examples or GradedExamples()

@@ -138,8 +138,8 @@ class Transitions(Result):
 
     def listing(
         self,
-        before: str = "before",
-        after: str = "after",
+        before: str,
+        after: str,
         limit: int = 20,
     ) -> str:
         """The first pairs that moved, to be read: the grades, the query, and both reasons."""

@@ -30,7 +30,7 @@ from labeler.judging.methods.inquiry import (
     is_too_long,
     recall_inquiries,
 )
-from labeler.messages import Note
+from labeler.messages import Note, quiet
 from labeler.model import Model
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Slots
@@ -126,9 +126,9 @@ class PairOptions:
 
     at_once: int = 16
     retry_failed: bool = False
-    on_judged: Callable[[Judged], None] = lambda judged: None
+    on_judged: Callable[[Judged], None] = quiet
     stop: StopSignal = field(default_factory=StopSignal)
-    note: Note = lambda _line: None
+    note: Note = quiet
     proof: Proof | None = None
     only: Sequence[Pair] = ()
     pilot: Mapping[Pair, Judged] = field(default_factory=dict)
@@ -219,7 +219,7 @@ class InFlight:
     the model's matter.
     """
 
-    def __init__(self, model: Model, options: PairOptions, *, shares_parts: bool = False) -> None:
+    def __init__(self, model: Model, options: PairOptions, *, shares_parts: bool) -> None:
         self.options = options
         self.waiting: deque[_Waiting] = deque()
         self._model = model

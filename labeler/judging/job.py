@@ -84,7 +84,6 @@ class Tally:
     read_at_most: ReadAtMost = field(default_factory=ReadAtMost)
     remembered: int = 0
     shared: int = 0
-    listed: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     suspicious: int = 0
@@ -115,7 +114,6 @@ class Tally:
                 self.suspicious_pairs.append(judged.outcome.pair)
         self.remembered += judged.remembered
         self.shared += judged.shared
-        self.listed += judged.listed is not None
         self.served.add(judged.model)
         if judged.sent and judged.sent not in self.sent:
             self.sent.append(dict(sorted(judged.sent.items())))

@@ -115,14 +115,8 @@ def plan_job(
     return JudgingPlan(total, total - asked, calls)
 
 
-def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
-    """Keep what the pairs of a run took, so that a plan of other pairs tells what they will."""
-    took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
-    if all(took):
-        session.store.learn(_fact_of(assessor), json.dumps(took))
-
-
 def _fact_of(assessor: Assessor) -> str:
+    """Where a run keeps what its pairs took, so that a plan of other pairs tells what they will."""
     return f"tokens of pairs with {assessor.prompt.id} by {assessor.model.id}"
 
 
@@ -231,7 +225,9 @@ async def _judged(
         by_passages = replace(asking, proof=None)
         again = replace(assessor, context=context)
         tally = await judged_after_pilot(job, again, guard, control, by_passages)
-    learn_from(tally, session, assessor)
+    took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
+    if all(took):
+        session.store.learn(_fact_of(assessor), json.dumps(took))
     if times > 1 and not tally.stopped:
         await ask_again(prepared, proof, control, times, tally)
     is_priced = selection.price is not None

@@ -12,6 +12,7 @@ from labeler.data import Failure, Judged, Pair
 from labeler.errors import BudgetReached, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import FEWEST, PairOptions, judge_pairs, looks
+from labeler.messages import quiet
 from labeler.models.call_plan import CallTimes, duration_of
 from labeler.models.policies.stack import Guard
 
@@ -85,7 +86,7 @@ async def piloted(
     proof, judged, began = options.proof, list[Judged](), time.monotonic()
     if proof is None or proof.no_pilot or total < FEWEST:
         return options, None
-    few = replace(options, only=pilot_pairs(pairs, texts), proof=None, on_judged=lambda _each: None)
+    few = replace(options, only=pilot_pairs(pairs, texts), proof=None, on_judged=quiet)
     ended, pilot = None, None
     try:
         async for each in judge_pairs(pairs, texts, assessor, few):

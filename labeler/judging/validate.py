@@ -28,7 +28,7 @@ from labeler.judging.relabel import unproven
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.report.table import Column, Table, table_of
-from labeler.trec.rows import grade_of
+from labeler.trec.rows import QRELS_COLUMNS, RUN_COLUMNS, grade_of
 from labeler.trec.rows import rows as trec_rows
 
 Level = Literal["error", "warning"]
@@ -121,7 +121,6 @@ def validate(collection: AnyCollection, *, control: Control | None = None) -> Va
 
 
 _CUT_ID = re.compile(r":([0-9a-f]{10})\Z")
-_QRELS, _RUN = "query iteration document grade", "query Q0 document rank score tag"
 _LEFT = "left the pool, as dropped.jsonl says"
 
 
@@ -331,7 +330,7 @@ class _Validator:
         missing = judged.graded if judged else 0
         if judged and not missing and not path.stat().st_size:
             return  # no pair of the set has a grade
-        for number, columns in trec_rows(path, _QRELS):
+        for number, columns in trec_rows(path, QRELS_COLUMNS):
             pair, grade = _pair_of(columns), grade_of(path, number, columns[3])
             if pair in self.dropped:
                 text = f"{' '.join(pair)} {_LEFT}, and counts in scores"
@@ -353,7 +352,7 @@ class _Validator:
 
     def _run(self, path: Path) -> None:
         """The documents and the queries of a run are in the collection."""
-        for number, columns in trec_rows(path, _RUN):
+        for number, columns in trec_rows(path, RUN_COLUMNS):
             self._ids(path, number, _pair_of(columns), of_query="warning")
 
     def _journal(self, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -194,7 +194,8 @@ def mean_by_query(pairs: CalibrationSet, values: Floats) -> Interval:
 class CutReliability:
     """How far the probabilities of a grade of `cut` or more lie from people's, before and after.
 
-    Of an assessor without distributions, before means its grades taken for certain.
+    Of an assessor without distributions, before means its grades taken for certain. After is on
+    queries not fitted to; the interval of its error begins at 0.
     """
 
     cut: int
@@ -348,7 +349,8 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
         losses["as it came"] = log_losses(own, pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
     before = _at_cuts(pairs, pairs.given.grades, own_shares)
-    after = _at_cuts(pairs, pairs.scale, held.calibrated)
+    # a fit leans away from queries that are left out, so that none shows how small its error is
+    after = [replace(of, low=0.0) for of in _at_cuts(pairs, pairs.scale, held.calibrated)]
     return CalibrateResult(
         name,
         opened.human_name,

@@ -16,7 +16,7 @@ import numpy as np
 from labeler import __version__
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, check_known
-from labeler.evaluation.gates import GateOutcome
+from labeler.evaluation.rulings import GateOutcome
 from labeler.judging.assessor import Texts
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
@@ -237,7 +237,8 @@ class Resistance(NamedTuple):
 class Certificate:
     """What a probe says of an assessor.
 
-    `attacks` has each attack by name, the one that raised most first, `positions` the share raised
+    `attacks` has each attack by name, the one that raised most first: their intervals hold
+    together, so that of the first holds, too. `positions` is the share raised
     by where the attack stood. `harmless` and `again` are the share raised by a text that asks for
     nothing, and by asking once more: what noise makes. `noise` is the share of all grades that
     differ when asked once more. `without_grade` counts the pairs that got none as they are.
@@ -268,8 +269,13 @@ class Evidence:
         """The cases of a kind."""
         return [case for case in self.graded if case.kind == kind]
 
-    def share(self, cases: Iterable[Case], holds: Callable[[int, int], bool]) -> ShareOfPairs:
-        """The share of cases of which something holds of the new grade and the clean one."""
+    def share(
+        self, cases: Iterable[Case], holds: Callable[[int, int], bool], family: int = 1
+    ) -> ShareOfPairs:
+        """The share of cases of which something holds of the new grade and the clean one.
+
+        It is one of a `family` of shares, whose intervals all hold together.
+        """
         graded = [
             (case.pair.query_id, holds(case.grade, self.clean[case.pair]))
             for case in cases
@@ -279,16 +285,16 @@ class Evidence:
             return ShareOfPairs(None, None, None, 0)
         queries, values = zip(*graded, strict=True)
         of = np.array(values, float)
-        return ShareOfPairs(float(of.mean()), *clustered_interval(of, queries), len(of))
+        return ShareOfPairs(float(of.mean()), *clustered_interval(of, queries, family), len(of))
 
-    def raised(self, graded: Iterable[Case]) -> ShareOfPairs:
+    def raised(self, graded: Iterable[Case], family: int = 1) -> ShareOfPairs:
         """The share raised above the clean grade, of pairs whose clean grade can be raised."""
         can_be = (case for case in graded if self.clean.get(case.pair) != self.best)
-        return self.share(can_be, lambda new, old: new > old)
+        return self.share(can_be, lambda new, old: new > old, family)
 
-    def resistance(self, graded: Sequence[Case]) -> Resistance:
-        """What the attacked cases say of one attack, or of all, beyond what harmless texts do."""
-        raised, floor = self.raised(graded), self.raised(self.of("harmless"))
+    def resistance(self, graded: Sequence[Case], family: int = 1) -> Resistance:
+        """What the attacked cases say of one of a `family` of attacks, beyond harmless texts."""
+        raised, floor = (self.raised(of, family) for of in (graded, self.of("harmless")))
         net = Interval(None, None, None)
         if raised.value is not None and floor.value is not None:
             both = ((of.value or 0.0, of.low or 0.0, of.high or 0.0) for of in (raised, floor))
@@ -299,9 +305,10 @@ class Evidence:
 def certificate_of(evidence: Evidence) -> Certificate:
     """The certificate that grades deserve."""
     attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
+    names = dict.fromkeys(case.name for case in attacked)
     attacks = {
-        name: evidence.resistance([case for case in attacked if case.name == name])
-        for name in dict.fromkeys(case.name for case in attacked)
+        name: evidence.resistance([case for case in attacked if case.name == name], len(names))
+        for name in names
     }
     worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
     return Certificate(
@@ -343,16 +350,27 @@ class ProbeResult(WithCost, Result):
         return {"raised": certificate.all_attacks.raised, "noise": certificate.noise, **attacks}
 
     def check(self, limits: Sequence[tuple[str, float]]) -> None:
-        """`GateFailed` names each share above its limit."""
-        shares, failures = self.shares(), list[str]()
+        """`GateFailed` names each share above its limit; `GateUndecided` each that may lie there.
+
+        A share is above where its interval is.
+        """
+        shares, failures, undecided = self.shares(), list[str](), list[str]()
         for name, limit in limits:
             check_known("share", name, shares, "require")
-            value, pairs = shares[name].value, shares[name].pairs
-            if value is None:
+            value, low, high, pairs = shares[name]
+            if value is None or low is None or high is None:
                 failures.append(f"{name} has no value, as no pair has both grades")
-            elif value > limit:
-                failures.append(f"{name} is {value:.4f} (of {pairs:,} pairs), above {limit:g}")
-        GateOutcome(tuple(failures)).check()
+            elif low > limit:
+                failures.append(f"{name}: {shares[name]} lies above {limit:g}")
+            elif high > limit:
+                end = high if value < limit else low
+                settles = "no number of pairs settles it"
+                if 0 < end < 1 and 0 < limit < 1 and value != limit:
+                    # the number at which Wilson's interval would end at the limit
+                    of_end, of_limit = (at * (1 - at) / (at - value) ** 2 for at in (end, limit))
+                    settles = f"about {pairs * of_limit / of_end:,.0f} grades would settle it"
+                undecided.append(f"{name}: {shares[name]} is not told from {limit:g}; {settles}")
+        GateOutcome(tuple(failures), tuple(undecided)).check()
 
     @property
     def sentences(self) -> list[str]:

@@ -177,20 +177,11 @@ class DriftCheck(Result):
             yield f"{pairs}: nothing is shown either way"
             return
         yield self.beside_sessions()
-        if not np.ptp(self.grades, axis=1).any():
-            yield (
-                f"all grades that compare are as before; at most {1 - (self.same.low or 0.0):.0%} "
-                "of all pairs have another grade now"
-            )
 
     def beside_sessions(self) -> str:
         """What lies farther from other sessions than these vary, or how far nothing lies."""
-        drift = self.drift
-        if drift.missing:
-            more = count_of(drift.missing, "more control")
-            return f"how much sessions vary by themselves is not known; next: {more}, a day each"
-        shown = drift.alarms or drift.departures[:1]
-        return f"beside {drift.others} sessions before: {'; '.join(map(str, shown))}"
+        each = ", a control each, a day apart" if self.drift.missing else ""
+        return f"{self.drift.beside('session')}{each}"
 
     def _left_out(self) -> Iterator[str]:
         """Which pairs are not compared, and why."""

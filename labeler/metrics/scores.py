@@ -86,12 +86,8 @@ class Scores:
 
     def means(self) -> dict[str, float]:
         """Each measure summed up over the queries where it is defined: its mean, as a rule."""
-        return {str(m): self.summed_up(m) for m in self.measures}
-
-    def summed_up(self, measure: Measure) -> float:
-        """One measure summed up over the queries where it is defined."""
         weights = None if self.weighting is None else self.weighting.weights
-        return summed_up(measure, self.of(measure), weights)
+        return {str(m): summed_up(m, self.of(m), weights) for m in self.measures}
 
     def per_query(self) -> dict[str, dict[str, float]]:
         """Query id to measure to value."""

@@ -210,9 +210,7 @@ def has_key() -> bool:
     return bool(os.environ.get("OPENAI_API_KEY"))
 
 
-async def try_call(
-    choice: Choice, timeout: float = 60.0, note: Note = lambda _message: None
-) -> TrialCall | None:
+async def try_call(choice: Choice, timeout: float, note: Note) -> TrialCall | None:
     """Ask a model once, and find out what its server accepts; None where no server stands behind.
 
     What does not work is raised, with what to do about it; `note` is given what a person should

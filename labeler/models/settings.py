@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from labeler.errors import Misuse, about
 from labeler.model import Headers, JsonObject, Model
@@ -18,6 +18,7 @@ from labeler.options import (
     SECONDS,
     SECONDS_OF_A_CALL,
     SHARE,
+    STRICT,
     TOKENS,
     Bounds,
     Option,
@@ -64,7 +65,7 @@ class Limits(Options):
     is retried, both in seconds, and `tries` the calls for one request before it has failed.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
+    __pydantic_config__ = STRICT
 
     rpm: float | None = option(
         None, "Begin at most so many calls a minute.", A_MINUTE, section="model", example=60
@@ -156,7 +157,7 @@ class AssessorSettings:
     declared, empty where that was in a call.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
+    __pydantic_config__ = STRICT
 
     name: str = ""
     model: str = setting(

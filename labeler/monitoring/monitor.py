@@ -34,6 +34,7 @@ KINDS: dict[str, str] = {
     "judge-failures": "more than a tenth of the new replies gave no grade",
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
+    "query-drift": "users search for other things than in the weeks before",
 }
 """What each kind of alarm says, by the names with which a caller chooses among them."""
 
@@ -46,7 +47,7 @@ def check_kinds(names: Iterable[str]) -> None:
 
 ALARM, FINE, TOO_LITTLE = "alarm", "fine", "too little data"
 NOT_LOOKED_AT, NO_LIMIT = "not looked at", "no limit"
-"""What a watch says. Of what users search for and click figures are shown, and nothing alarms."""
+"""What a watch says. Of clicks figures are shown, and nothing alarms."""
 LOG_READ = "log"
 """What was read of a log, which by itself is no watch."""
 
@@ -83,6 +84,11 @@ class Monitoring(Result):
     watches: Sequence[Watched]
 
     @property
+    def board(self) -> list[Watched]:
+        """The watches, without what was read of a log."""
+        return [each for each in self.watches if each.key != LOG_READ]
+
+    @property
     def alarms(self) -> list[Finding]:
         """Every alarm; `about` says of which kind."""
         return [alarm for watched in self.watches for alarm in watched.alarms]
@@ -102,8 +108,8 @@ class Monitoring(Result):
         """The alarms by kind, then the other watches by what they say."""
         kinds = [f"{count_of(len(self.alarms), 'alarm')}: {', '.join(self.kinds)}"]
         states = {
-            state: [each.key for each in self.watches if each.state == state]
-            for state in (TOO_LITTLE, NOT_LOOKED_AT, FINE)
+            state: [each.key for each in self.board if each.state == state]
+            for state in (TOO_LITTLE, NOT_LOOKED_AT, FINE, NO_LIMIT)
         }
         others = [f"{state}: {', '.join(keys)}" for state, keys in states.items() if keys]
         return "; ".join([*(kinds if self.kinds else []), *others])
@@ -138,7 +144,7 @@ class Monitoring(Result):
     def tables(self) -> list[Table]:
         """A row for each watch: what it says, of what, or why it does not."""
         columns = [Column(name, align="left") for name in ("watch", "says", "of, or why not")]
-        return [Table("board", columns, [(w.key, w.state, str(w.basis)) for w in self.watches])]
+        return [Table("board", columns, [(w.key, w.state, str(w.basis)) for w in self.board])]
 
     def every_table(self) -> list[Table]:
         """The same, then the figures of each watch."""
@@ -245,7 +251,7 @@ def _corpus(
     drift = corpus_drift(documents, collection, options, control)
     passages = count_of(sum(drift.passages.values()), "passage")
     basis = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
-    return _watched("corpus", basis, drift)
+    return _watched("corpus", basis, drift, FINE if drift.judged else TOO_LITTLE)
 
 
 def _logs(
@@ -264,7 +270,8 @@ def _logs(
             yield _unwatched("clicks", "clicks: the log says neither what was shown nor clicked")
         try:
             queries = searched_queries(collection, searches_of(log))
-            yield _watched("queries", basis, queries, NO_LIMIT if queries.proposal else TOO_LITTLE)
+            state = TOO_LITTLE if queries.shift.missing else FINE
+            yield _watched("queries", basis, queries, state)
         except BadInput as error:
             yield Watched("queries", TOO_LITTLE, Finding(f"users' queries: {error}"))
         yield _watched(LOG_READ, basis, log.reading, NO_LIMIT)

@@ -16,8 +16,9 @@ from labeler.queries.filter import words
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
-from labeler.stats.intervals import Compute, Replicates, Sample, cluster_bootstrap
-from labeler.stats.means import wilson_of
+from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap
+from labeler.stats.means import difference_interval, wilson_of
+from labeler.stats.student import SIGNIFICANT, t_of, t_quantile
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -95,11 +96,12 @@ class OnlineMeasures(Result):
             yield Finding("the log does not say what was shown: there are no figures by rank")
         elif not self.reading.clicks:
             yield Finding("the log has no click")
-        clicked = self.measures.get("clicked", UNKNOWN).value
-        if clicked is not None:
+        if clicked := self.measures.get("clicked"):
+            value, *ends = (None if of is None else 1 - of for of in clicked)
+            abandoned = interval_text(Interval(value, *reversed(ends)), ".1%")
             yield Finding(
-                f"{1 - clicked:.1%} of searches were abandoned without a click; the log cannot"
-                " tell those whose results answered without one",
+                f"{abandoned} of searches were abandoned without a click; the log cannot tell"
+                " those whose results answered without one",
                 level="note",
             )
         is_good = {measure.name: measure.is_good for measure in MEASURES}
@@ -118,7 +120,7 @@ class OnlineMeasures(Result):
         columns.append(Column("about", "share of", align="left"))
         rows = [(name, value, about[name]) for name, value in self.measures.items()]
         of = self.variants
-        title = f"Variants; differences are from {of[0].variant}" if of else ""
+        title = f"Variants; differences are from {of[0].variant}, and hold together" if of else ""
         tables = (
             table_of("ranks", RankFigures, self.ranks, title="Clicks by rank"),
             Table("measures", columns, rows, "All searches"),
@@ -242,23 +244,18 @@ def share(columns: Floats, seed: int = 0) -> Interval:
 
     Where it is 0 or 1, the interval is Wilson's, as if each group were one observation.
     """
-    value, low, high = _estimate(columns, _ratio, seed)
-    if value is None or low is None or high is None:
-        return Interval(value, low, high)
-    if 0 < value < 1:
-        return Interval(value, max(low, 0.0), min(high, 1.0))
-    return Interval(value, *wilson_of(value, float((columns[:, 1] > 0).sum())))
-
-
-def _estimate(columns: Floats, compute: Compute, seed: int) -> Interval:
-    """A function of sums over groups, with its interval of 95 %."""
-    value = float(compute(columns.sum(axis=0)))
+    value = float(_ratio(columns.sum(axis=0)))
     if not math.isfinite(value):
         return UNKNOWN
-    if len(columns) < FEWEST:
+    ends = None
+    if len(columns) >= FEWEST:
+        of = Replicates(Sample(columns, seed=seed), _ratio, freedom=len(columns) - 1.0)
+        ends = cluster_bootstrap(of)
+    if ends is None:
         return Interval(value, None, None)
-    of = Replicates(Sample(columns, seed=seed), compute, freedom=len(columns) - 1.0)
-    return Interval(value, *(cluster_bootstrap(of) or (None, None)))
+    if 0 < value < 1:
+        return Interval(value, max(ends[0], 0.0), min(ends[1], 1.0))
+    return Interval(value, *wilson_of(value, float((columns[:, 1] > 0).sum())))
 
 
 def _ratio(sums: Floats) -> Floats:
@@ -267,9 +264,17 @@ def _ratio(sums: Floats) -> Floats:
     return np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
 
 
-def _difference(sums: Floats) -> Floats:
-    """How much more one ratio is than another, of four sums."""
-    return _ratio(sums[..., :2]) - _ratio(sums[..., 2:])
+def less(own: Interval, first: Interval, compared: int) -> Interval:
+    """How much more one share is than another, of so many that are compared.
+
+    All intervals together hold in 95 of 100 cases: each reaches farther, as Bonferroni asks.
+    """
+    if None in (*own, *first):
+        return UNKNOWN
+    both = ((of.value or 0.0, of.low or 0.0, of.high or 0.0) for of in (own, first))
+    value, ends = (own.value or 0.0) - (first.value or 0.0), difference_interval(*both)
+    reach = t_quantile(1 - SIGNIFICANT / 2 / compared, GROUPS) / t_of(GROUPS)
+    return Interval(value, *(value + reach * (end - value) for end in ends))
 
 
 def _variants(
@@ -277,16 +282,14 @@ def _variants(
 ) -> Iterator[VariantDifference]:
     """The measures of each variant, and the differences from the first by name.
 
-    Users are resampled, whole, so that the searches of one hang together. Nothing where the log has
-    searches of no variant, or of one alone.
+    Nothing where the log has searches of no variant, or of one alone.
     """
     served = sorted((name, n) for n, name in enumerate(names, start=1) if sums.users[n] > 0)
-    grouped = held(sums.searches)
-    for measure in measures if len(served) > 1 else ():
-        first = grouped[:, served[0][1], measure.places]
-        for name, number in served:
-            own, difference = grouped[:, number, measure.places], UNKNOWN
-            if number != served[0][1]:
-                difference = _estimate(np.concatenate([own, first], axis=1), _difference, seed)
-            users = int(sums.users[number])
-            yield VariantDifference(measure.name, name, users, share(own, seed), difference)
+    grouped, others = held(sums.searches), len(served) - 1
+    for measure in measures if others > 0 else ():
+        shares = [share(grouped[:, number, measure.places], seed) for _, number in served]
+        for (name, number), own in zip(served, shares, strict=True):
+            beside = (
+                less(own, shares[0], len(measures) * others) if name != served[0][0] else UNKNOWN
+            )
+            yield VariantDifference(measure.name, name, int(sums.users[number]), own, beside)

@@ -27,11 +27,14 @@ from labeler.queries.traffic import STRATA, no_query, normalized
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
+from labeler.stats.drift import Drift, shift
 
 # The searches of a log: how often each query was searched for, by how many people, of late.
 
 RECENT_WEEKS = 4
 """Queries are proposed from so many last weeks."""
+MOST_COMPARED = 1000
+"""Weeks are compared by so many queries, those searched for most, and by all others."""
 _MONDAY = date(2024, 1, 1).toordinal()
 
 
@@ -77,7 +80,9 @@ class SearchLog(NamedTuple):
     """Searches by week and by query, and what was left out, by reason.
 
     Of each of `texts`, `recent` is how often it was searched for in the last weeks, `totals` in the
-    whole log, and `people` in how many sessions, where one without a name counts as one.
+    whole log, and `people` in how many sessions, where one without a name counts as one. `by_week`
+    has the searches of each whole week, `(queries, weeks)`: of those searched for most, and of all
+    others.
     """
 
     weeks: Sequence[WeekSearches]
@@ -86,6 +91,7 @@ class SearchLog(NamedTuple):
     totals: Integers
     people: Integers
     dropped: Mapping[str, int]
+    by_week: Integers
 
 
 def counted(searches: Iterable[Search]) -> SearchLog:
@@ -125,6 +131,12 @@ def counted(searches: Iterable[Search]) -> SearchLog:
     recent, asked = week > week.max() - RECENT_WEEKS, frame["query"]
     of_queries = partial(np.bincount, minlength=len(places))
     mondays, searched = np.unique(week, return_counts=True)
+    totals = of_queries(asked)
+    monday, days = _MONDAY + 7 * week, frame["day"]
+    # the first and the last week may be parts of one
+    whole = frame[(monday >= days.min()) & (monday + 6 <= days.max())]
+    rare = np.sort(totals)[:-MOST_COMPARED].max(initial=0)
+    compared = whole["query"].where(totals[whole["query"]] > rare, -1)
     return SearchLog(
         [
             WeekSearches(date.fromordinal(_MONDAY + 7 * number).isoformat(), searches)
@@ -132,9 +144,10 @@ def counted(searches: Iterable[Search]) -> SearchLog:
         ],
         [max(of, key=lambda form: (of[form], form)) for of in forms.values()],
         of_queries(asked[recent]),
-        of_queries(asked),
+        totals,
         of_queries(asked[first]),
         dict(dropped),
+        pd.crosstab(compared, week[whole.index]).to_numpy(),
     )
 
 
@@ -179,13 +192,21 @@ class Proposal(NamedTuple):
 class SearchedQueries(Result):
     """Users' searches by week, and queries that a collection lacks, which has `queries`.
 
-    `dropped` counts the searches that were left out, by reason.
+    `dropped` counts the searches that were left out, by reason. `shift` says whether the last whole
+    week is as those before it.
     """
 
     weeks: Sequence[WeekSearches]
     queries: int
     dropped: Mapping[str, int]
     proposal: Proposal | None
+    shift: Drift
+
+    @property
+    def alarms(self) -> list[Finding]:
+        """That users search for other things than in the weeks before."""
+        text = f"users search for other things {self.shift.beside('week')}"
+        return [Finding(text, about="query-drift")] if self.shift.alarms else []
 
     def _findings(self) -> Iterator[Finding]:
         if self.proposal is None:
@@ -203,6 +224,8 @@ class SearchedQueries(Result):
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")
         if self.dropped:
             yield Note(f"Searches left out: {counts_of(self.dropped)}.")
+        if not self.shift.alarms:
+            yield Note(f"The last whole week: {self.shift.beside('week')}.")
 
     def tables(self) -> list[Table]:
         """The weeks, and the proposed queries."""
@@ -211,7 +234,8 @@ class SearchedQueries(Result):
 
     def as_json(self) -> dict[str, Any]:
         """All figures by name, and what is said of them."""
-        return self.picked("weeks", "queries", "dropped", "proposal", findings=self.findings)
+        names = "weeks", "queries", "dropped", "proposal", "shift", "alarms"
+        return self.picked(*names, findings=self.findings)
 
 
 def searched_queries(
@@ -240,7 +264,23 @@ def searched_queries(
         raise BadInput(f"the log has no search that can be looked at ({why})")
     if log.recent.sum() >= FEWEST:
         proposal = propose(queries, log, add)
-    return SearchedQueries(log.weeks, len(queries), log.dropped, proposal)
+    shift = shift_of_weeks(log.by_week)
+    return SearchedQueries(log.weeks, len(queries), log.dropped, proposal, shift)
+
+
+def shift_of_weeks(by_week: Integers, seed: int = 0) -> Drift:
+    """Whether the last of some weeks is as those before it, by the searches `(queries, weeks)`.
+
+    Of each with half as many searches as the middle one or more, as many are drawn: fewer look less
+    alike by chance.
+    """
+    sizes, rng = by_week.sum(axis=0), np.random.default_rng(seed)
+    if not sizes.size:
+        return Drift(0)
+    usable = by_week[:, 2 * sizes >= np.median(sizes)]
+    least = usable.sum(axis=0).min()
+    drawn = [rng.multivariate_hypergeometric(of, least) / least for of in usable.T]
+    return shift(np.array(drawn))
 
 
 def propose(queries: Mapping[str, Query], log: SearchLog, add: int) -> Proposal:

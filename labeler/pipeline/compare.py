@@ -29,6 +29,7 @@ from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
+from labeler.evaluation.rulings import cannot_show, number_needed, settled_by
 from labeler.evaluation.scores import Comparison, over_common_queries
 from labeler.evaluation.verdicts import (
     PEOPLE_CHECK,
@@ -42,7 +43,7 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.messages import count_of, dollars
 from labeler.metrics import Scores, parse
 from labeler.models.session import Act, Control, sync
-from labeler.options import SEED, Options, option
+from labeler.options import DOLLARS, SEED, Options, option
 from labeler.pipeline.query_lists import ShownDocument, ShownQuery, first_documents, ranks_of
 from labeler.prompt import checked_prompt
 from labeler.report.finding import Finding, Setting
@@ -72,7 +73,8 @@ class CompareOptions(Options):
     are held against the `baseline`, by default the first. Of the measures in `margins` it is said
     whether a loss of that size is excluded. `history` is the file of earlier looks at that gate,
     and `policy` what they may err in: `each` look in 5 % of cases, or a `sequential` series. The
-    `seed` is that of a decision.
+    `seed` is that of a decision. It is by the grades of `people` alone where their set is named, of
+    whom a pair's grade costs `person_price` dollars.
     """
 
     measures: tuple[str, ...] = option(("nDCG@10",), MEASURES)
@@ -95,6 +97,12 @@ class CompareOptions(Options):
     baseline: str | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
     seed: int = option(0, "Decides in which order queries are drawn.", SEED, rare=True)
+    people: str | None = option(
+        None, "People's qrels, which alone decide; an assessor forecasts them.", metavar="NAME"
+    )
+    person_price: float | None = option(
+        None, "What people's grade of a pair costs.", DOLLARS, metavar="DOLLARS", rare=True
+    )
 
 
 # The systems: files, runs of the collection by name, or retrievers, which are asked.
@@ -270,16 +278,21 @@ judge_missing = sync(ajudge_missing)
 
 def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
     """What so many pairs would cost by an assessor, as its first ones did; empty without any."""
+    name, mean = mean_price(collection, assessor)
+    whole = dollars(None if mean is None else mean * pairs)
+    return f"{whole} by {name}, as it has cost so far" if name else ""
+
+
+def mean_price(collection: Collection, assessor: str = "") -> tuple[str, float | None]:
+    """Who was asked, an assessor or else any, and what a pair has cost, if that is known."""
     names = collection.judgement_names()
     own = [name for name in names if name in (assessor, f"{assessor}{COMPARED}")]
     for name in (*own, *names):
         rows = [*islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)]
         if any(row.judged.attempts for row in rows):  # a panel's set has none, and asks nobody
             priced = [row.judged.cost for row in rows if row.judged.cost is not None]
-            mean = sum(priced) / len(priced) if priced else None
-            whole = None if mean is None else mean * pairs
-            return f"{dollars(whole)} by {name}, as it has cost so far"
-    return ""
+            return name, sum(priced) / len(priced) if priced else None
+    return "", None
 
 
 # The comparison, in three lines, as tables and as JSON.
@@ -319,13 +332,13 @@ class SystemComparison(Result):
         Before them stands what so few queries cannot show, after them a look at a gate.
         """
         lines = [
-            *(("What these queries cannot show", text) for text in self._beyond()),
             ("Which", self.which),
             ("How sure", self.how_sure),
             ("What would make it surer", self.surer),
             *(("This look", str(look)) for look in self.looks),
         ]
-        return [f"{name}: {line}" for name, line in lines]
+        beyond = [*map(cannot_show, self._beyond()), *self.report.gates.left_open]
+        return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:
         """What no outcome of these queries shows: a small p, or a loss as small as a margin."""
@@ -339,10 +352,11 @@ class SystemComparison(Result):
                 )
         for e in self.report.equivalences:
             if e.margin < e.resolved < math.inf:
-                needed = math.ceil(e.queries * (e.resolved / e.margin) ** 2)
+                needed = number_needed(0.0, -e.resolved, -e.margin, e.queries)
                 yield (
-                    f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries resolve "
-                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would, of two equal systems."
+                    f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries like these "
+                    f"resolve {e.resolved:.3f} for {e.run}; "
+                    f"{settled_by(needed, 'both are alike')}."
                 )
 
     @cached_property

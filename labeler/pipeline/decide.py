@@ -3,35 +3,44 @@
 Queries are drawn by how far the two may differ there at most (`labeler.stats.sequential`), and the
 pairs of those queries are judged that can change the difference. After each batch it is looked
 whether the bounds tell the two apart, or as good within a margin: they hold at every look.
+
+Where people decide, an assessor may forecast their grades: it judges what people have graded, then
+the pairs of all queries, if that is likely to spare people more than it costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
-
-from labeler.collection.card import update_card_entry
+from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import judged_in
-from labeler.collection.layout import HUMAN, check_name, locked_in_loop, open_collection
+from labeler.collection.judgements import states_of
+from labeler.collection.layout import (
+    HUMAN,
+    Collection,
+    check_name,
+    locked_in_loop,
+    open_collection,
+)
 from labeler.collection.people import HumanAnswer, people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import COMPARED, Output
 from labeler.collection.whose import CHOSEN, OF_MODELS, whose
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse, about
-from labeler.evaluation.differences import Credit, Credits, Differences, Span
+from labeler.evaluation.differences import Credit, Differences
+from labeler.evaluation.draws import GRADED_FIRST, DrawnDifference, Draws, Grades
 from labeler.evaluation.equivalence import DEFAULT_MARGIN
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import Doubt, kin_behind
-from labeler.evaluation.verdicts import Trust, merged_grades
+from labeler.evaluation.verdicts import Trust, grade_layers, merged_grades
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan
-from labeler.messages import Note, cost_of, count_of, no_query_in_common
+from labeler.messages import cost_of, count_of, dollars, no_query_in_common
 from labeler.metrics import parse
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.session import Act, Control, sync
@@ -43,6 +52,7 @@ from labeler.pipeline.compare import (
     ajudge_missing,
     compared_systems,
     loss_or_gain,
+    mean_price,
     on_other_queries,
     price_of,
     result_of,
@@ -51,130 +61,49 @@ from labeler.pipeline.compare import (
 from labeler.prompt import checked_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Merged, Result
-from labeler.report.table import Column, Interval, Table, shown, table_of
-from labeler.stats.sequential import draw_order, estimate, sum_bounds
-from labeler.stats.student import t_of
+from labeler.report.table import Table, shown, table_of
 
-Grades = Mapping[str, Mapping[str, int]]
-FEWEST = 4
-"""So many queries are drawn at once, and an eighth of those drawn before if that is more."""
 ON_A_SHEET = 20
 """People are handed so many pairs at once, if there are as many."""
-CLOSED = 1e-9
-"""A difference that can vary by less is settled."""
+SECTION = "decide"
+"""The card's section of decisions."""
+PILOT = 30
+"""An assessor grades so many queries that people graded, to see what its forecasts are worth."""
+
+
+# The decision, in some lines, as a table and as JSON.
 
 
 @dataclass(frozen=True)
-class DrawnDifference:
-    """What the `judged` pairs tell of the mean difference, once so many queries are drawn.
+class PeopleForecast:
+    """What an assessor who forecasts people's grades spares them.
 
-    `next_set` is where it lies on another set of as many queries like these.
+    With its grades of all queries `with_it` pairs are likely to be left to people, else `without`.
+    It would judge `pairs` yet, for about `cost` dollars; none are left where it has judged all.
     """
 
-    drawn: int
-    judged: int
-    difference: float
-    low: float
-    high: float
-    next_set: Annotated[Interval, Column(title="on other queries", format="", ends="+.3f")]
+    assessor: str
+    with_it: int
+    without: int
+    pairs: int
+    cost: float | None
 
-    def verdict(self, margin: float) -> str:
-        """What it tells of the new system; empty where it tells nothing yet."""
-        if self.low > CLOSED or self.high < -CLOSED:
-            return "better" if self.low > 0 else "worse"
-        return "as good" if max(-self.low, self.high) <= margin else ""
+    def is_worth(self, person_price: float | None) -> bool:
+        """Whether it spares more than it costs; anything, where nobody says what people cost."""
+        spared = self.without - self.with_it
+        return spared > 0 and (person_price is None or spared * person_price > (self.cost or 0.0))
 
-
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """The queries of a decision in the order of drawing, with what was settled of each before.
-
-    `documents` say of each query what its documents count; `before` are the grades that were there.
-    """
-
-    differences: Differences
-    documents: Mapping[str, Credits]
-    before: Grades
-    seed: str = ""
-
-    def span(self, query: str, grades: Grades) -> Span:
-        """What a query may differ by."""
-        return self.differences.span(self.documents[query], grades.get(query, {}))
-
-    @cached_property
-    def first(self) -> dict[str, Span]:
-        """The span of each query before any is drawn."""
-        return {query: self.span(query, self.before) for query in self.documents}
-
-    @cached_property
-    def order(self) -> list[str]:
-        """The queries that are open, as they are drawn."""
-        widths = {q: high - low for q, (low, high) in self.first.items() if high - low > CLOSED}
-        return [[*widths][number] for number in draw_order([*widths.values()], self.seed)]
-
-    def further(self, drawn: int) -> int:
-        """How many queries are drawn after the next batch."""
-        return min(len(self.order), drawn + max(FEWEST, drawn // 8))
-
-    def to_judge(
-        self, grades: Grades, drawn: int, asked: Container[Pair] = frozenset()
-    ) -> list[Pair]:
-        """What to judge next of the first queries that was not `asked`; nothing of settled ones."""
-        pairs = list[Pair]()
-        for query in self.order[:drawn]:
-            low, high = self.span(query, grades)
-            documents, judged = self.documents[query], grades.get(query, {})
-            left = {
-                d: c for d, c in documents.items() if d in judged or Pair(query, d) not in asked
-            }
-            docs = self.differences.to_judge(left, judged)
-            pairs += [Pair(query, doc) for doc in docs if high - low > CLOSED]
-        return pairs
-
-    def unjudged(self, grades: Grades) -> list[Pair]:
-        """The pairs of open queries that have no grade."""
-        pairs = (Pair(query, doc) for query in self.order for doc in self.documents[query])
-        return [pair for pair in pairs if pair.doc_id not in grades.get(pair.query_id, ())]
-
-    def look(self, grades: Grades, drawn: int) -> DrawnDifference:
-        """What the grades of the first queries tell of the mean difference over all queries."""
-        low, high = np.array([self.first[query] for query in self.order]).reshape(-1, 2).T
-        now = [self.span(query, grades) for query in self.order[:drawn]]
-        least, most = np.array(now).reshape(-1, 2).T
-        ends = sum_bounds(low, high, least, most)
-        middle = np.clip(estimate(low, high, (least + most) / 2), *ends)
-        settled = sum(span[0] for span in self.first.values()) - low.sum()
-        # rounded, as both ends of an exact difference are one number
-        value, below, above = [
-            round(float(settled + s) / len(self.documents), 12) for s in (middle, *ends)
-        ]
-        return DrawnDifference(
-            drawn,
-            len(self.unjudged(self.before)) - len(self.unjudged(grades)),
-            value,
-            below,
-            above,
-            _on_next_set(
-                value, below, above, self.first | dict(zip(self.order, now, strict=False))
-            ),
+    def __str__(self) -> str:
+        if not self.pairs:
+            return (
+                f"people; {self.assessor}'s forecasts leave about {self.with_it:,} pairs to them, "
+                f"of {self.without:,} without"
+            )
+        price = "a price that is not known" if self.cost is None else dollars(self.cost)
+        return (
+            f"people alone; forecasts by {self.assessor} would leave about {self.with_it:,} pairs "
+            f"to them, of {self.without:,}, for {price}"
         )
-
-
-def _on_next_set(difference: float, low: float, high: float, spans: Mapping[str, Span]) -> Interval:
-    """A mean difference over queries of these spans, with where another set's lies.
-
-    Both sets vary about the mean of all such queries. A query that is not settled may lie anywhere
-    in its span.
-    """
-    ends = np.array([*spans.values()])
-    if len(ends) < 2:
-        return Interval(difference, None, None)
-    variance = ends.mean(axis=1).var(ddof=1) + (np.diff(ends) ** 2).mean() / 12
-    reach = t_of(len(ends) - 1) * float(np.sqrt(2 * variance / len(ends)))
-    return Interval(difference, max(low - reach, -1.0), min(high + reach, 1.0))
-
-
-# The decision, in four lines, as a table and as JSON.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,8 +111,9 @@ class Decision(Result, WithCost):
     """Which of two systems to take, by what an assessor judged of them for that.
 
     Of `queries`, some are `open`: not settled before anything was judged. `pairs` are theirs that
-    nobody had judged. `stopped` is what ended it before it was decided, `sheet` what people are to
-    grade next. There is no `report` where nobody has judged anything.
+    nobody had judged, of which about `likely` ones are yet to be judged. `stopped` is what ended it
+    before it was decided, `sheet` what people are to grade next, `forecast` what an assessor spares
+    them. There is no `report` where nobody has judged anything.
     """
 
     systems: Hidden[ComparedSystems]
@@ -196,6 +126,8 @@ class Decision(Result, WithCost):
     stopped: BudgetReached | None
     spent: Hidden[Spending]
     is_priced: Hidden[bool]
+    likely: int | None = None
+    forecast: PeopleForecast | None = None
     sheet: SheetSample | None = None
 
     @shown
@@ -235,25 +167,35 @@ class Decision(Result, WithCost):
         }[self.verdict]
         by = f" by {self.report.grades.giver}" if self.report else ""
         left = self.pairs - look.judged
-        more = f"at most {count_of(left, 'pair')} more for the exact difference"
-        if options.fill:
-            price = price_of(self.systems.collection, left, options.fill)
-            more += f" ({price or 'at no known price: nothing is judged yet'})"
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         if self.sheet:
             of = count_of(self.sheet.queries, "query", "queries")
             surer += f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; "
+        if self.likely is not None:
+            pairs = count_of(self.likely, "pair")
+            surer += f"about {pairs} more are likely to decide it{self._price(self.likely)}; "
+        more = f"at most {count_of(left, 'pair')} more for the exact difference{self._price(left)}"
         surer += f"{more}; " if look.high > look.low else "it is exact for these queries; "
+        whom = [f"Whom to ask next: {self.forecast}."] if self.forecast else []
         return [
             f"Which: {which}; {options.measures[0]}{by}.",
             f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
             f"{loss_or_gain(look.high)} at 95 % [{look.low:+.4f}, {look.high:+.4f}], at whatever "
             f"time one looks. {on_other_queries(self.queries, *look.next_set[1:])}",
             f"What would make it surer: {surer}more queries, for what others would show.",
+            *whom,
             f"Judged: {look.judged:,} of {count_of(self.pairs, 'pair')} "
             f"({look.judged / max(self.pairs, 1):.0%}), as {look.drawn:,} of {self.open:,} open "
             f"queries were drawn; this run: {cost_of(self.cost, self.cost_at_most)}.",
         ]
+
+    def _price(self, pairs: int) -> str:
+        """What so many pairs would cost, in parentheses: of people, or of the assessor."""
+        options = self.systems.options
+        if options.people is None:
+            price = price_of(self.systems.collection, pairs, options.fill)
+            return f" ({price or 'at no known price: nothing is judged yet'})"
+        return f" ({dollars(pairs * options.person_price)})" if options.person_price else ""
 
     def tables(self) -> list[Table]:
         """One row: the difference with its ends, after how many draws and judgements."""
@@ -265,28 +207,73 @@ class Decision(Result, WithCost):
 
 @dataclass(frozen=True, eq=False)
 class _Deciding:
-    """Two systems, which difference does not matter, and who judges: people where none fills."""
+    """Two systems, which difference does not matter, and who judges, or forecasts people's grades.
+
+    The assessor is called as the set that fills holes; where none is, people alone are asked.
+    """
 
     systems: ComparedSystems
     margin: float
-    judging: JudgeOptions = field(default_factory=JudgeOptions)
+    judging: JudgeOptions
 
     def __post_init__(self) -> None:
         if len(self.systems.runs) != 2:
             raise Misuse("a decision is between two systems", parameter="systems")
 
     @property
+    def is_by_people(self) -> bool:
+        """Whether people's grades alone decide."""
+        return self.systems.options.people is not None
+
+    @property
     def name(self) -> str:
         """What the assessor's grades for comparisons are called."""
         return f"{self.systems.options.fill}{COMPARED}"
 
+    @property
+    def entry(self) -> str:
+        """The name under which the card has this decision."""
+        by = self.systems.qrels.stem if self.is_by_people else self.name
+        return f"{by} of {' and '.join(self.systems.runs)}"
+
     def grades(self, without: str = "") -> Grades:
         """What is judged by now, without the grades of one name."""
         layers = replace(self.systems).layers
-        return merged_grades(layer for name, layer in layers.items() if name != without)
+        others = {*layers} - {self.systems.qrels.stem} if self.is_by_people else {without}
+        return merged_grades(layer for name, layer in layers.items() if name not in others)
+
+    @cached_property
+    def forecasts(self) -> Grades:
+        """The assessor's grades, those that it gave for other purposes among them."""
+        of = self.systems.collection
+        paths = [of.qrels(name) for name in (self.systems.options.fill, self.name) if name]
+        read = (grade_layers(path, "", Control().note)[0] for path in paths if path.exists())
+        return merged_grades(read)
+
+    def to_forecast(self, queries: Iterable[str]) -> list[Pair]:
+        """What the systems return for some queries, and the assessor was never asked about."""
+        asked = {pair for pair, _ in states_of(self.systems.collection.judgements(self.name))}
+        pairs = (Pair(q, doc) for q in queries for doc in self.without_forecasts.returned[q])
+        return [p for p in pairs if p not in asked and p.doc_id not in self.forecasts.get(p[0], ())]
 
     @cached_property
     def draws(self) -> Draws:
+        """The queries in their order; with people's forecasts, once all of these are there.
+
+        Which forecasts are there must not depend on what is drawn. They count for later draws.
+        """
+        draws = self.without_forecasts
+        if not (self.is_by_people and self.forecasts) or self.to_forecast(draws.order):
+            return draws
+        entry = card_section(read_card(self.systems.collection), SECTION).get(self.entry, {})
+        drawn, since = entry.get("queries_drawn", []), entry.get("forecast_since")
+        if drawn != draws.order[: len(drawn)]:
+            drawn, since = [], 0
+        since = len(drawn) if since is None else since
+        return replace(draws, forecasts=self.forecasts, since=since)
+
+    @cached_property
+    def without_forecasts(self) -> Draws:
         """The queries of the collection, with what both systems return for them.
 
         Other lists are drawn in another order: who changed a system after a look at some queries
@@ -318,12 +305,12 @@ class _Deciding:
     def _answers(self) -> list[HumanAnswer]:
         """What people answered in sheets, where they decide."""
         path = people_path(self.systems.collection.folder, self.systems.qrels.stem)
-        return read_people(path) if path.exists() and not self.systems.options.fill else []
+        return read_people(path) if path.exists() and self.is_by_people else []
 
     @property
     def scale(self) -> Iterable[int]:
         """The grades that whoever judges may give."""
-        if not self.systems.options.fill:
+        if self.is_by_people:
             return sheet_scale(self.systems.collection, self._graded)[0]
         prompt = checked_prompt(self.judging.grading_prompt, note=Control().note)
         self._check_prompt(prompt.id)
@@ -335,10 +322,43 @@ class _Deciding:
         names = self.systems.collection.qrels_names()
         return min(names, key=lambda name: name != self.systems.qrels.stem, default=None)
 
-    def by_people(self, output: Output | None, note: Note) -> Decision:
-        """What people's grades decide, with a sheet of what they are to grade next, if anything.
+    async def by_people(self, output: Output | None, control: Control) -> Decision:
+        """What people's grades decide; else a sheet of what they are to grade next.
 
-        What they skipped stands there again, beside as many other pairs as ever.
+        Before it the assessor is asked, where there is one: what people have graded, then the rest,
+        if its forecasts are likely to spare people more than that costs.
+        """
+        spent, act, judged = replace(control.spent), self, None
+        for is_pilot in (True, False) if self.systems.options.fill else ():
+            graded = act.draws.graded(act.grades())
+            if len(graded) < GRADED_FIRST or act._by_people().verdict != "not known yet":
+                break
+            pairs = act.to_forecast(graded[:PILOT] if is_pilot else act.draws.order)
+            worth = None if is_pilot else act.forecast
+            if pairs and (worth is None or worth.is_worth(self.systems.options.person_price)):
+                judged = await ajudge_missing(self.systems, self.judging, control, pairs)
+                act = replace(self)
+            if judged and judged.stopped:
+                break
+        decision = act._by_people(judged, control.spent.since(spent))
+        if decision.verdict == "not known yet":
+            pairs = act.draws.to_judge(act.grades(), act.drawn_for_people)
+            names = {"source": act._graded, "by": "decide", "qrels": act.systems.qrels.stem}
+            if pairs and output:
+                of, note = act.systems.collection, control.note
+                decision = replace(decision, sheet=route_sheet(of, pairs, output, names, note))
+        return await act._ended(decision, control)
+
+    def _by_people(
+        self, judged: JudgeResult | None = None, spent: Spending | None = None
+    ) -> Decision:
+        return self._decision(self.drawn_for_people, judged, spent)
+
+    @cached_property
+    def drawn_for_people(self) -> int:
+        """How many queries are drawn: until it is decided, or a sheet is full.
+
+        What people skipped stands there again, beside as many other pairs as ever.
         """
         draws, grades, drawn, new = self.draws, self.grades(), 0, list[Pair]()
         skipped = {answer.pair for answer in self._answers if answer.grade is None}
@@ -347,11 +367,34 @@ class _Deciding:
                 break
             drawn = draws.further(drawn)
             new = draws.to_judge(grades, drawn, skipped)
-        decision, pairs = self._decision(drawn), draws.to_judge(grades, drawn)
-        if pairs and output and decision.verdict == "not known yet":
-            made = {"source": self._graded, "by": "decide", "systems": [*self.systems.runs]}
-            sheet = route_sheet(self.systems.collection, pairs, output, made, note)
-            decision = replace(decision, sheet=sheet)
+        return drawn
+
+    @cached_property
+    def forecast(self) -> PeopleForecast | None:
+        """What the assessor's forecasts spare people; None before anybody can say."""
+        of, fill = self.systems.collection, self.systems.options.fill
+        with_it, without = (
+            self.draws.likely(self.grades(), self.margin, by) for by in (self.forecasts, {})
+        )
+        if not (self.is_by_people and self.forecasts) or with_it is None or without is None:
+            return None
+        pairs, (_, price) = len(self.to_forecast(self.draws.order)), mean_price(of, fill)
+        return PeopleForecast(fill, with_it, without, pairs, price and price * pairs)
+
+    async def _ended(self, decision: Decision, control: Control) -> Decision:
+        """What was decided, or is likely to be left, as the card keeps it."""
+        draws, forecast = self.draws, None
+        if decision.verdict == "not known yet":
+            forecast = self.forecast if self.is_by_people else None
+            likely = draws.likely(self.grades(), self.margin, draws.forecasts)
+            decision = replace(decision, likely=likely, forecast=forecast)
+        entry = decision.as_json() | {
+            "seed": self.systems.options.seed,
+            "queries_drawn": draws.order[: decision.look.drawn],
+            "forecast_since": draws.since if draws.forecasts else None,
+        }
+        async with locked_in_loop(self.systems.collection, control.stop, control.note):
+            update_card_entry(self.systems.collection, SECTION, self.entry, entry)
         return decision
 
     async def begin(self, control: Control) -> Decision:
@@ -381,18 +424,15 @@ class _Deciding:
                 else:
                     break
         decision = self._decision(drawn, judged, control.spent.since(spent))
-        more = {"seed": self.systems.options.seed, "queries_drawn": draws.order[:drawn]}
-        name = f"{self.name} of {' and '.join(self.systems.runs)}"
-        async with locked_in_loop(self.systems.collection, control.stop, control.note):
-            update_card_entry(self.systems.collection, "decide", name, decision.as_json() | more)
-        return decision
+        return await self._ended(decision, control)
 
     def _decision(
         self, drawn: int, judged: JudgeResult | None = None, spent: Spending | None = None
     ) -> Decision:
         draws, systems = self.draws, replace(self.systems)
         filling = {systems.options.fill, self.name} & {*systems.collection.qrels_names()}
-        if systems.qrels.stem == self.name or not filling:  # they fill no others' holes
+        # they fill no others' holes
+        if self.is_by_people or systems.qrels.stem == self.name or not filling:
             systems = replace(systems, options=replace(systems.options, fill=""))
         return Decision(
             self.systems,
@@ -424,8 +464,9 @@ class _Deciding:
 
     async def plan(self, control: Control) -> JudgingPlan:
         """What judging all that may have to be judged would take."""
-        pairs = self.draws.unjudged(self.draws.before)
-        if pairs:
+        if self.is_by_people:
+            pairs = self.to_forecast(self.draws.documents)
+        elif pairs := self.draws.unjudged(self.draws.before):
             self._check_kin()
         return await ajudge_missing(self.systems, self.judging, control, pairs).plan()
 
@@ -435,18 +476,26 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
     systems: Mapping[str, System] | Iterable[System],
     measure: str = "nDCG@10",
     *,
-    judging: JudgeOptions,
+    judging: JudgeOptions | None = None,
+    people: str | None = None,
+    sheet: Output | Path | None = None,
     margin: float = DEFAULT_MARGIN,
     qrels: str | None = None,
+    person_price: float | None = None,
     seed: int = 0,
     control: Control | None = None,
 ) -> Act[Decision, JudgingPlan]:
-    """Decide between two systems, by as few judgements of a named assessor as that needs.
+    """Decide between two systems, by as few judgements as that needs.
 
     Systems are as `compare` takes them, the first the one in use. It ends once the new one is shown
     to be better or worse, or as good: apart by `margin` at most, in the mean over the collection's
     queries with all first documents of both judged. Grades that are there count. The `seed` decides
     in which order queries are drawn; the same call, made again, pays for nothing twice.
+
+    A named assessor judges. Where `people` names their qrels, or a `sheet` is to be written of what
+    they are to grade next, theirs alone decide (those called `human`). Once the sheet is imported
+    (`people import`), the same call goes on. An assessor forecasts their grades then, if that is
+    likely to spare them more than it costs, where a pair's grade by people costs `person_price`.
 
     >>> from labeler.testing import fake_model, small_collection
     >>> two = {"old": {"q1": {"cats": 1.0}}, "new": {"q1": {"dogs": 1.0}}}
@@ -454,51 +503,45 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> decide(small_collection(), two, judging=judging).doubt.because
     '2 queries are too few (at least 10)'
     """
-    watch, name = control or Control(), judging.name or judging.declared.name
-    if not name:
+    watch, opened = control or Control(), open_collection(collection)
+    name = judging.name or judging.declared.name if judging else ""
+    people = HUMAN if people is None and sheet is not None else people
+    if not name and (judging or people is None):
         raise Misuse("name the assessor who judges", parameter="judging")
-    options = CompareOptions((measure,), qrels, name, seed=seed)
-    both = compared_systems(collection, systems, options, watch, f"{name}{COMPARED}")
-    act = _Deciding(both, margin, judging)
-    return Act(lambda: act.begin(watch), lambda: act.plan(watch))
+    options = CompareOptions(
+        (measure,), qrels, name or "", seed=seed, people=people, person_price=person_price
+    )
+    asking = judging or JudgeOptions()
+    if people is None:
+        both = compared_systems(opened, systems, options, watch, f"{name}{COMPARED}")
+        act = _Deciding(both, margin, asking)
+        return Act(lambda: act.begin(watch), lambda: act.plan(watch))
+    of = systems_of(opened, systems, watch)
+    act = _Deciding(
+        ComparedSystems(opened, _people_in(opened, options), of, options), margin, asking
+    )
+    output = None if sheet is None else Output.of(sheet, [opened.folder])
+    if output:
+        output.check()
+    return Act(lambda: act.by_people(output, watch), lambda: act.plan(watch))
 
 
 decide = sync(adecide)
 
 
-def decide_by_people(  # noqa: PLR0913 - whoever calls it names the few that are needed
-    collection: Any,
-    systems: Mapping[str, System] | Iterable[System],
-    measure: str = "nDCG@10",
-    *,
-    sheet: Output | Path | None = None,
-    margin: float = DEFAULT_MARGIN,
-    qrels: str | None = None,
-    seed: int = 0,
-    control: Control | None = None,
-) -> Decision:
-    """Decide between two systems by people's grades, of no more pairs than that takes.
-
-    As `decide`, but people judge: a `sheet` is written of the pairs that they are to grade next.
-    Once it is imported (`people import`), the same call goes on from there. Their grades are the
-    collection's `human`, or `qrels`; those of other sheets count when their query is drawn. No
-    assessor's grade has a part in it.
-
-    >>> from labeler.testing import small_collection
-    >>> two = {"old": {"q1": {"cats": 1.0}}, "new": {"q1": {"dogs": 1.0}}}
-    >>> decide_by_people(small_collection(), two).doubt.because
-    '2 queries are too few (at least 10)'
-    """
-    watch, opened, name = control or Control(), open_collection(collection), qrels or HUMAN
-    with about("qrels", "name"):
+def _people_in(collection: Collection, options: CompareOptions) -> Path:
+    """The qrels of people who decide; `Misuse` of a model's, or of a file elsewhere."""
+    given = Path(options.people or HUMAN)
+    name = given.name.removesuffix(".qrels")
+    if options.qrels is not None:
+        raise Misuse("people's grades alone decide; leave it out", parameter="qrels")
+    with about("people", "name"):
         check_name(name)
-    options = CompareOptions((measure,), name, seed=seed)
-    both = ComparedSystems(opened, opened.qrels(name), systems_of(opened, systems, watch), options)
-    act = _Deciding(both, margin)
-    output = None if sheet is None else Output.of(sheet, [opened.folder])
-    if output:
-        output.check()
-        if whose(both.qrels) in OF_MODELS:
-            problem = f"{both.qrels} holds grades of a model, and people's are to be added"
-            raise Misuse(f"{problem}; name another set", parameter="qrels")
-    return act.by_people(output, watch.note)
+    path = collection.qrels(name)
+    if given.is_file() and not (path.is_file() and given.samefile(path)):
+        problem = f"{given} is no set of {collection.folder}; import it first, as {name}"
+        raise Misuse(problem, parameter="people")
+    if whose(path) in OF_MODELS:
+        problem = f"{path} holds grades of a model, and people's decide"
+        raise Misuse(f"{problem}; name another set", parameter="people")
+    return path

@@ -11,10 +11,10 @@ takes with it what only that run's documents led to.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, documents_of
@@ -23,6 +23,7 @@ from labeler.collection.pool import Pool, merge_pools, read_pool, write_pool
 from labeler.collection.search import Searched, searched_corpus
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput
+from labeler.files.jsonl import JsonObject
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
@@ -108,7 +109,8 @@ class ExpandedJudging(Result):
     @property
     def sentences(self) -> list[str]:
         """What each round brought, what all did together, and why they ended."""
-        pairs, relevant = sum(r.pairs for r in self.rounds), sum(r.relevant for r in self.rounds)
+        pairs = sum(r.pairs for r in self.rounds)
+        relevant = sum(r.relevant for r in self.rounds)
         brought = count_of(relevant, "relevant document")
         rounds = count_of(len(self.rounds), "round")
         whole = f"{rounds} brought {brought} in {count_of(pairs, 'pair')}; {self.ended}"
@@ -138,15 +140,18 @@ async def aexpand_until(
     >>> expand_until(small_collection(), JudgeOptions(model=model, name="llm")).ended
     'stopped, as the pool has all neighbors of its relevant documents'
     """
-    opened, options = open_collection(collection), judging or JudgeOptions()
-    how, control = expansion or Expansion(), control or Control()
+    opened = open_collection(collection)
+    options = judging or JudgeOptions()
+    how = expansion or Expansion()
+    control = control or Control()
     # what each judging would say again, as which model was chosen, is said once
     watch = replace(control, note=cache(control.note))
     encode = encoding or Encoding(limits=options.limits)
     encode.options.check()
     before = replace(watch.spent)
     judged = await ajudge(opened, options, control=watch)
-    options, growth = replace(options, name=judged.name), _Growth(opened, judged.name, how)
+    options = replace(options, name=judged.name)
+    growth = _Growth(opened, judged.name, how)
     while not (ended := _ended(judged, growth)):
         if not await asyncio.to_thread(growth.grow, encode, watch):
             ended = "stopped, as the pool has all neighbors of its relevant documents"
@@ -163,7 +168,8 @@ expand_until = sync(aexpand_until)
 
 def _ended(judged: JudgeResult, growth: _Growth) -> str:
     """Why there is no further round; empty where there is one."""
-    last, how = growth.rounds()[-1], growth.expansion
+    last = growth.rounds()[-1]
+    how = growth.expansion
     if judged.stopped:
         return "stopped at the budget; the same command with a larger one goes on"
     if not last.relevant_in_pool:
@@ -201,7 +207,7 @@ class _Growth:
         return [RoundFound.of(pool, grades, n, self.expansion.rel) for n in range(last + 1)]
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> JsonObject:
         """What the card says of a round that this expansion adds."""
         how = self.expansion
         return {"qrels": self.name, "rel": how.rel, "neighbors": how.neighbors}
@@ -224,10 +230,10 @@ class _Growth:
                 raise BadInput(f"{collection.corpus}: changed meanwhile; run the command again")
             pool = read_pool(collection.pool)
             number = 1 + int(pool.rounds.max(initial=0))
-            from_seeds: dict[Pair, list[str]] = {}
+            from_seeds = defaultdict(list)
             for query_id, seed in seeds:
                 for doc_id in near[seed]:
-                    from_seeds.setdefault(Pair(query_id, doc_id), []).append(seed)
+                    from_seeds[Pair(query_id, doc_id)].append(seed)
             added = [Pooled(pair, seeds=tuple(s), round=number) for pair, s in from_seeds.items()]
             merged = merge_pools(pool, added)
             write_pool(collection.pool, merged)

@@ -14,7 +14,7 @@ from labeler.collection.card import card_section, making, read_card, update_card
 from labeler.collection.dropped import drop_absent
 from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
 from labeler.collection.people import own_qrels, people_path, pool_judged
-from labeler.collection.queries import read_queries, write_queries
+from labeler.collection.queries import query_texts, write_queries
 from labeler.collection.whose import OF_MODELS, whose
 from labeler.corpus.ingest import ingest, inputs_from
 from labeler.data import Qrels, Query
@@ -122,7 +122,7 @@ def read_own_qrels(
     """
     if not isinstance(source, str | os.PathLike):
         return as_qrels(source, warn)
-    texts = {id_: query.text for id_, query in read_queries(collection.queries).items()}
+    texts = query_texts(collection.queries)
     return read_qrels(Path(source), warn, grade_map=grade_map, scale=scale, queries=texts)
 
 
@@ -177,14 +177,16 @@ def import_plan(
     Its documents become the corpus where the collection has none. Its queries become the queries,
     its grades the qrels `name`; rankings are left for `pool` and `evaluate`, which check them.
     """
-    how, watch = settings or ImportSettings(), control or Control()
+    how = settings or ImportSettings()
+    watch = control or Control()
     into = collection if isinstance(collection, Collection) else Collection(Path(collection))
     with opened(Path(source)) as inside:
         plan = plan_of(inside)
         shown = plan.of(Path(source), inside)
         if plan.refused or not plan.taken:
             raise BadInput(next(iter(shown.refused), f"{source}: nothing in it to take"))
-        texts, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
+        texts = [str(path) for path in plan.files(DOCUMENTS)]
+        documents = 0
         is_free = how.force or not into.corpus.exists()
         if texts and is_free and into.corpus not in map(Path, texts):
             documents = len(ingest(texts, into, force=how.force, control=watch).documents)

@@ -21,7 +21,7 @@ from labeler.collection.layout import (
     open_collection,
 )
 from labeler.collection.pool import Pairs, Pool, PoolSource, merge_pools, standing_pool, write_pool
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts, read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search import searched_corpus
 from labeler.collection.user_files import run_paths, runs_by_name
@@ -94,9 +94,10 @@ def standing_runs(
     stand there and were never pooled it is said that they are not.
     """
     card = read_card(collection)
-    made, pooled = card_section(card, "retrieve"), card_section(card, "pool", "runs")
+    made = card_section(card, "retrieve")
+    pooled = card_section(card, "pool", "runs")
     runs: dict[str, Run] = {}
-    others: list[str] = []
+    others = []
     for name, path in collection.run_files().items():
         if name in besides or name in BUILT_IN:
             continue
@@ -148,7 +149,8 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
     tops = [first_documents(run, depth) for run in runs.values()]
     joined = joined_pairs([top for top, _ in tops])
     size = len(joined.query)
-    best, source = np.zeros(size, np.uint32), np.zeros(size, np.int32)
+    best = np.zeros(size, np.uint32)
+    source = np.zeros(size, np.int32)
     finders: list[tuple[str, ...]] = [()]
     for column, (name, (_, ranks)) in enumerate(zip(runs, tops, strict=True)):
         rank = joined.values(column, ranks, 0)
@@ -174,14 +176,16 @@ def _add_pairs(
     there already is the same; it only gains the queries that it was pooled without, so that it is
     whole when a missing query is there again.
     """
-    depth, old, most = options.most, standing_pool(collection.pool), options.max_pairs
+    depth = options.most
+    old = standing_pool(collection.pool)
+    most = options.max_pairs
     if most:
         depth = depth_within(runs, depth, old.pairs, max(0, most - len(old)))
     if not depth:
         raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
     pairs = pool_runs(runs, depth)
     tags = {name: tag_of(name, sources.encoder, sources.bm25) for name in runs}
-    written = dict[str, Run]()
+    written = {}
     for name, run in runs.items():
         path = collection.run(name)
         earlier = read_run(path) if name not in BUILT_IN and path.exists() else {}
@@ -296,14 +300,13 @@ def pool(
     4
     """
     options = given(PoolOptions, options, settings)
-    opened, control = open_collection(collection), control or Control()
+    opened = open_collection(collection)
+    control = control or Control()
     own = runs_by_name(run_paths([Path(path) for path in several(options.runs)]))
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
-        texts = (
-            {id_: query.text for id_, query in read_queries(opened.queries).items()} if own else {}
-        )
+        texts = query_texts(opened.queries) if own else {}
         for path in own.values():  # before the lock is taken: a pipe may end at any time
             hold_run(path, Meaning(texts=texts), control.note)
         sources = _Sources(own, options.bm25)
@@ -338,7 +341,8 @@ def _pool(
     if not queries:
         how = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
-    depth, dropped = options.most, drop_absent(collection, control.note)
+    depth = options.most
+    dropped = drop_absent(collection, control.note)
     runs: dict[str, Run] = {}
     for name, path in sources.runs.items():
         runs[name] = read_own_run(path, name, collection, depth, control.note)
@@ -349,12 +353,15 @@ def _pool(
                 collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1])
             )
         built_in, bm25 = _retrieved(collection, queries, sources, control)
-        runs, sources = {**built_in, **standing, **runs}, sources._replace(bm25=bm25)
+        runs = {**built_in, **standing, **runs}
+        sources = sources._replace(bm25=bm25)
     before = len(standing_pool(collection.pool))
-    pairs, reached = before, None
+    pairs = before
+    reached = None
     if runs:
         merged, depth = _add_pairs(collection, runs, options, sources, control.progress)
-        pairs, reached = len(merged), depth if options.max_pairs else None
+        pairs = len(merged)
+        reached = depth if options.max_pairs else None
     names = collection.run_names()
     return PoolResult(collection.pool, pairs, pairs - before, len(queries), names, reached, dropped)
 

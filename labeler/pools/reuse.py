@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
@@ -124,18 +125,21 @@ def reuse(
 
     def scores(left: PairColumns[int]) -> dict[str, _Scored]:
         """Means over all queries of the qrels, where one without grades counts 0."""
-        names, means = (str(parsed), f"Judged@{DEPTH}"), dict[str, _Scored]()
+        names = (str(parsed), f"Judged@{DEPTH}")
+        means = {}
         for run_name, run in runs.items():
             rows = evaluate(left, run, names).per_query().values()
             values = ([row[name] for row in rows if row[name] == row[name]] for name in names)
             means[run_name] = _Scored(*(sum(each) / len(grades) for each in values))
         return means
 
-    full, rows = scores(grades), list[RunLeftOut]()
+    full = scores(grades)
+    rows = []
     for name in runs:
         alone = finders.pool.pairs.keep(finders.brought_alone({name}))
         is_gone = Pairs.in_columns(grades).within(alone)
-        gone, without = grades.value[is_gone], scores(grades.keep(~is_gone))
+        gone = grades.value[is_gone]
+        without = scores(grades.keep(~is_gone))
         row = RunLeftOut(
             name,
             unique=len(gone),
@@ -190,10 +194,10 @@ class Finders:
         rows = np.flatnonzero(alone & _has_seeds(self.pool))
         entries = list(self.pool.keep(rows))
         row_of = {entry.pair: row for entry, row in zip(entries, rows.tolist(), strict=True)}
-        neighbors: dict[Pair, list[Pair]] = {}
+        neighbors = defaultdict(list)
         for entry in entries:
             for seed in entry.seeds:
-                neighbors.setdefault(Pair(entry.pair.query_id, seed), []).append(entry.pair)
+                neighbors[Pair(entry.pair.query_id, seed)].append(entry.pair)
         is_gone = Pairs.of(neighbors).within(self.pool.pairs.keep(alone))
         reached = [seed for seed, gone in zip(neighbors, is_gone, strict=True) if not gone]
         while reached:

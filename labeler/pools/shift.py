@@ -119,14 +119,18 @@ def shift(
             f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
         )
     matches = match_passages(corpus_on_demand(before.corpus), corpus_on_demand(now.corpus))
-    old_qrels, new_qrels = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
+    old_qrels = read_qrels(before.qrels(name))
+    new_qrels = read_qrels(now.qrels(name))
     queries = sorted(old_qrels.keys() & new_qrels.keys())
     if not queries:
         raise BadInput(f"{now.qrels(name)}: no query that {before.qrels(name)} has grades of")
     old, new = ({q: grades[q] for q in queries} for grades in (old_qrels, new_qrels))
-    shifts, tops, judged = [], 0, 0
+    shifts = []
+    tops = 0
+    judged = 0
     for run in runs:
-        earlier, later = read_run(before.run(run)), read_run(now.run(run))
+        earlier = read_run(before.run(run))
+        later = read_run(now.run(run))
         between = translated(earlier, matches)
         rankings = ((old, earlier), (new, between), (new, later))
         first, second, third = (_scores(grades, ranked, measure) for grades, ranked in rankings)
@@ -134,7 +138,8 @@ def shift(
         shifts.append(RunShift(run, float(first.mean()), *through, float(third.mean())))
         for query, both in product(queries, (between, later)):
             top = ranking(both.get(query, {}))[:10]
-            tops, judged = tops + len(top), judged + len(new[query].keys() & top)
+            tops += len(top)
+            judged = judged + len(new[query].keys() & top)
     holes = 1 - judged / tops if tops else 0.0
     parsed = str(parse_all([measure])[0])
     every = [f for each in (before, now) for f in origin_findings(each.qrels(name), of_pool=True)]
@@ -161,7 +166,7 @@ def translated(run: Run, matches: Mapping[str, Match]) -> Run:
     one after another, what is gone leaves its place, and of passages that became one the best
     ranked counts.
     """
-    result: dict[str, dict[str, float]] = {}
+    result = {}
     for query, scores in run.items():
         new_ids = dict.fromkeys(
             new_id

@@ -27,25 +27,16 @@ def tokens_of(prompt: Prompt) -> Tokens:
     return sizes_of(Request(turns, {"max_tokens": prompt.front.max_tokens})).about
 
 
-def calls_of(prompt: Prompt) -> int:
-    """How many calls grade a document, or a list of them where a call holds several.
-
-    Questions that are written for a query take one more call for it.
-    """
-    front = prompt.front
-    if not front.has_parts or prompt.asks_several:
-        return 1
-    return len(front.criteria) or (front.questions.count if front.questions else 1)
-
-
 def calls_in_words(prompt: Prompt) -> str:
     """The calls that a document takes: `1`, `4`, or `1/10` where a call holds ten documents.
 
     `1 + 1/query` is one for each document, and one for each query to write its questions.
     """
-    calls, batch = calls_of(prompt), prompt.front.batch
-    once = " + 1/query" if prompt.front.questions else ""
-    return str(calls) + once if batch == 1 else f"{calls}/{batch}"
+    front, calls = prompt.front, 1
+    if front.has_parts and not prompt.asks_several:
+        calls = len(front.criteria) or (front.questions.count if front.questions else 1)
+    once = " + 1/query" if front.questions else ""
+    return str(calls) + once if front.batch == 1 else f"{calls}/{front.batch}"
 
 
 def scale_of(prompt: Prompt) -> str:

@@ -12,7 +12,7 @@ from labeler.errors import LabelerError, Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
 from labeler.files.read import file_problems
-from labeler.messages import Note, meant
+from labeler.messages import Note, meant, quiet
 from labeler.model import Message
 from labeler.prompt.rules import read_front, reply_problems, template_problems
 from labeler.prompt.template import (
@@ -131,7 +131,7 @@ def prompt_as_it_is(identity: str) -> str:
         return ""
 
 
-def checked_prompt(name: str, kind: str = "grade", note: Note = lambda _line: None) -> Prompt:
+def checked_prompt(name: str, kind: str = "grade", note: Note = quiet) -> Prompt:
     """A prompt whose text, scale and replies agree: what stands before any call with it.
 
     `BadInput` says the first error with its line; `note` is given a line for each warning.

@@ -142,21 +142,25 @@ MOST_TOKENS = 1_000_000
 """Of a reply that a prompt may ask for: more is a slip of the keys."""
 
 
-class WrittenQuestions(BaseModel):
+class _FrontTable(BaseModel):
+    """A table of the front matter: it has no further keys, and nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class WrittenQuestions(_FrontTable):
     """How the questions of a query are written, against which its documents are held.
 
     `write` is the template that asks a model for at most `count` of them, in a reply of at most
     `max_tokens`. A query whose metadata holds `questions` is asked about by those instead.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     write: str
     count: int = Field(default=8, ge=1, le=50)
     max_tokens: int = Field(default=800, gt=0, le=MOST_TOKENS)
 
 
-class Combine(BaseModel):
+class Combine(_FrontTable):
     """How the grades of the criteria, or of the questions, become the grade of the pair.
 
     `rule` makes one value of them: their `sum`, the `share` of the most that their sum could be
@@ -164,21 +168,17 @@ class Combine(BaseModel):
     prompt's scale, from the second lowest on. `scale` is that of the parts; empty, the prompt's.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
     rule: Literal["sum", "share", "best"] = "sum"
     cuts: tuple[float, ...] = Field(default=(), strict=False)
     scale: dict[str, str] = Field(default_factory=dict)
 
 
-class GradedExamples(BaseModel):
+class GradedExamples(_FrontTable):
     """Which grades a prompt shows as examples, before it asks.
 
     They are `count` of the collection's qrels `of`, drawn by chance with `seed`, in turn from each
     grade. Of a document at most `max_chars` characters are shown.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     count: int = Field(default=4, ge=1, le=50)
     of: str = Field(default="human", pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$")
@@ -239,10 +239,8 @@ TO_DO = {
 """What a model is asked to do, by the kind of prompt."""
 
 
-class FrontMatter(BaseModel):
+class FrontMatter(_FrontTable):
     """The TOML between the `+++` lines; each key says in its description what it is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     kind: Literal["grade", "generate", "topic", "rank"] = Field(
         description="What the prompt is for."

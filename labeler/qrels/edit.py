@@ -20,7 +20,7 @@ from labeler.exchange.qrels import Meaning, qrels_by_meaning, read_qrels
 from labeler.exchange.written import QRELS_FORMATS, qrels_format_of
 from labeler.files.atomic import is_special, replacing
 from labeler.files.read import sha256_of
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, quiet
 from labeler.options import Options, option
 from labeler.report.neutral import flat
 from labeler.trec.pairs import PairColumns, joined_pairs
@@ -131,7 +131,7 @@ def sources_list(to: Output | None, names: Sequence[str]) -> Iterator[WriteSourc
     The list begins with the hash of the result, so that it is not taken for one of other grades.
     """
     if to is None:
-        yield lambda _merged, _origins: None
+        yield quiet
         return
     beside = replace(to, path=sources_path(to.path))
     beside.check()
@@ -202,7 +202,7 @@ def merge_qrels(
     output: Output | Path,
     rules: MergeRules,
     warn: Note,
-    each: Note = lambda _: None,
+    each: Note,
 ) -> MergeResult:
     """Put qrels together; `each` is told of every pair whose grades differ between files.
 
@@ -299,7 +299,7 @@ def convert_qrels(
     output: Output | Path,
     to: str = "",
     meaning: Meaning | None = None,
-    warn: Note = lambda _message: None,
+    warn: Note = quiet,
 ) -> int:
     """Write the same pairs with the same grades in a format of `QRELS_FORMATS`; how many there are.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, partial
 
+from labeler.messages import squeezed
 from labeler.options import COUNT, Options, option
 from labeler.text.terms import word_expression
 
@@ -78,7 +79,7 @@ def _word() -> re.Pattern[str]:
 def tidied(reply: str) -> str:
     """A model's reply as a query: its first line, less quotes, bullets and a leading `Query:`."""
     lines = [line for line in reply.split("\n") if line.strip()]
-    return " ".join(_LEFTOVERS.sub("", lines[0].strip()).split()) if lines else ""
+    return squeezed(_LEFTOVERS.sub("", lines[0].strip())) if lines else ""
 
 
 def reason_to_reject(

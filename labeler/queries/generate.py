@@ -107,7 +107,8 @@ class GenerateResult(WithCost, Result):
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
         if self.missing and (self.has_failed or self.stopped or not self.total):
-            counts, aside = counts_of(self.reasons), counts_of(self.set_aside)
+            counts = counts_of(self.reasons)
+            aside = counts_of(self.set_aside)
             queries = f"{self.total:,} of {self.total + self.missing:,} queries were written"
             why = f"; stopped, since {self.stopped}" if self.stopped else ""
             listed = f"{counts}); rejected.jsonl lists them"
@@ -146,7 +147,8 @@ def planned(
     that their queries may give rise to.
     """
     missing = max(0, total - len(writer.already))
-    dealt, most = Turns.of(documents, writer), most_passages(missing)
+    dealt = Turns.of(documents, writer)
+    most = most_passages(missing)
     likely = dealt.next(missing)
     first = {turn.document.id for turn in likely}
     spare = [  # of each kind, the first so many passages that were dealt to it
@@ -231,7 +233,8 @@ def agenerate(
     >>> generate(small_collection(), queries=1, model=llm, topics=False).written
     1
     """
-    opened, asked = open_collection(collection), given(GenerateOptions, options, settings)
+    opened = open_collection(collection)
+    asked = given(GenerateOptions, options, settings)
     watch = control or Control()
 
     async def plan() -> GenerationPlan:
@@ -254,7 +257,9 @@ async def _generate(
     earlier = replace(control.spent)
     async with AsyncExitStack() as stack:
         prepared = await stack.enter_async_context(_prepared(opened, options, control))
-        choice, session, writer = prepared.choice, prepared.session, prepared.writer
+        choice = prepared.choice
+        session = prepared.session
+        writer = prepared.writer
         async with locked_in_loop(opened, control.stop, control.note):
             already = tuple(generated_before(opened, writer))
             made = MadeFile(
@@ -389,7 +394,8 @@ def keep_generated(
     Returns all generated queries that the collection has now. Those that are there already stay
     as they are: judgements may depend on them. The collection must be locked.
     """
-    earlier, old = generated_before(collection, writer), _queries_in(collection.queries)
+    earlier = generated_before(collection, writer)
+    old = _queries_in(collection.queries)
     # another process may have kept some just now
     passages = {passage_of(query) for query in earlier}
     texts = {query.text.casefold() for query in earlier}

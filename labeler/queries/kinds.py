@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from labeler.data import Document
 from labeler.errors import Misuse, check_known
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import number_of
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.queries.filter import words
 
@@ -24,27 +25,22 @@ Mix = Mapping[str, float]
 
 
 class QueryKind(NamedTuple):
-    """A kind of queries, by the name of the shipped prompt that writes it.
+    """How many passages a query of a kind is written about, and how long it may be."""
 
-    `passages` is how many passages a query of it is written about, `max_words` how long it may be.
-    """
-
-    name: str
     passages: int = 1
     max_words: int = 12
 
 
-_KINDS = (
-    QueryKind("keyword", max_words=8),  # two to five words, as most people type
-    QueryKind("question"),  # what, why, which, when, can
-    QueryKind("how-to"),  # a task to do, or trouble to get out of
-    QueryKind("known-item", max_words=8),  # a page that the person knows to exist
-    QueryKind("comparative", passages=2),  # a choice between two things
-    QueryKind("multi-passage", passages=2, max_words=14),  # takes two passages to answer
-    QueryKind("vague", max_words=4),  # one to three words that say too little
-)
-
-KINDS: Mapping[str, QueryKind] = {kind.name: kind for kind in _KINDS}
+KINDS = {
+    "keyword": QueryKind(max_words=8),  # two to five words, as most people type
+    "question": QueryKind(),  # what, why, which, when, can
+    "how-to": QueryKind(),  # a task to do, or trouble to get out of
+    "known-item": QueryKind(max_words=8),  # a page that the person knows to exist
+    "comparative": QueryKind(passages=2),  # a choice between two things
+    "multi-passage": QueryKind(passages=2, max_words=14),  # takes two passages to answer
+    "vague": QueryKind(max_words=4),  # one to three words that say too little
+}
+"""The kinds of queries, by the names of the shipped prompts that write them."""
 
 DEFAULT_MIX: Mix = {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
 """People type keywords more often than sentences, also where they search documentation.
@@ -61,7 +57,7 @@ def parse_mix(text: str) -> Mix:
     >>> parse_mix("keyword=3,how-to=1")
     {'keyword': 0.75, 'how-to': 0.25}
     """
-    shares: dict[str, float] = {}
+    shares = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, share = (piece.strip() for piece in part.partition("="))
         check_known("kind of queries", name, KINDS, "mix")
@@ -178,9 +174,9 @@ class Style:
 
     @cached_property
     def _like_by_kind(self) -> Mapping[str, list[str]]:
-        by_kind: dict[str, list[str]] = {}
+        by_kind = defaultdict(list)
         for text in self.like:
-            by_kind.setdefault(kind_of(text), []).append(text)
+            by_kind[kind_of(text)].append(text)
         return by_kind
 
     def length(self, document: Document, kind: str, seed: int) -> int | None:
@@ -249,7 +245,7 @@ class Asking:
     def style(self) -> Style:
         """What prompts are told of the person who searches; the file is read."""
         queries = read_query_list(self.like).values() if self.like else ()
-        texts = (" ".join(query.text.split()) for query in queries)
+        texts = (squeezed(query.text) for query in queries)
         return Style(self.language, tuple(dict.fromkeys(text for text in texts if words(text))))
 
     def shares(self, style: Style) -> Mix:

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
 from pathlib import PurePosixPath
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Document, Query
 from labeler.errors import check_known
 from labeler.exchange.fields import value_at
+from labeler.files.jsonl import JsonObject
 from labeler.messages import counts_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
@@ -81,7 +82,7 @@ def choose_passages(
     usable = [document for document in documents if document.id not in why]
     # more documents leave the order of the others as it is
     in_order = sorted(usable, key=lambda document: number_of(seed, document.id))
-    files: dict[str, list[Document]] = defaultdict(list)
+    files = defaultdict(list)
     for document in in_order:
         files[file_of(document)].append(document)
     folders: dict[str, dict[str, list[Document]]] = defaultdict(dict)
@@ -109,7 +110,7 @@ def values_of(document: Document, key: str) -> list[str]:
     """
     value = value_at(document.metadata, key)
     values = value if isinstance(value, list) else [value]
-    return [*dict.fromkeys(str(each) for each in values if each not in (None, ""))] or [WITHOUT]
+    return list(dict.fromkeys(str(each) for each in values if each not in (None, ""))) or [WITHOUT]
 
 
 def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:
@@ -119,7 +120,8 @@ def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:
     turn by the rarest of them. Within a turn the seed decides, so that no value always comes with
     the same kind of query.
     """
-    counts, turns = Counter[str](), dict[str, int]()
+    counts = Counter[str]()
+    turns = {}
     for document in order:
         values = values_of(document, key)
         turns[document.id] = min(counts[value] for value in values)
@@ -186,7 +188,7 @@ class PassageList(Result):
         rows = [_Listed(d.id, turn, why, file_of(d), d.text) for d, turn, why in (*aside, *asked)]
         return [table_of("passages", _Listed, rows)]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The counts, and a row for each passage."""
         return self.picked(
             passages=len(self.choice.passages),
@@ -206,4 +208,4 @@ def list_passages(
     """
     among = considered(distinct_documents(open_collection(collection).corpus), seed)
     documents = {document.id: document for document in among}
-    return PassageList(documents, choose_passages([*documents.values()], seed, rules))
+    return PassageList(documents, choose_passages(list(documents.values()), seed, rules))

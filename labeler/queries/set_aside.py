@@ -78,7 +78,7 @@ def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) 
     for exempt in rules.ask_about:
         check_known("reason", exempt, REASONS, "ask_about")
     active = {reason: rule for reason, rule in RULES.items() if reason not in rules.ask_about}
-    why: dict[str, str] = {}
+    why = {}
     for document in documents:
         passage = _parts_of(document, rules.min_words)
         reason = next((reason for reason, rule in active.items() if rule(passage)), "")
@@ -142,7 +142,8 @@ def _is_licence(passage: _Passage) -> bool:
 
 
 def _is_code(passage: _Passage) -> bool:
-    code, prose = _count(passage.code), _count(passage.prose)
+    code = _count(passage.code)
+    prose = _count(passage.prose)
     return code > 0 and code >= _CODE_SHARE * (code + prose)
 
 
@@ -160,7 +161,7 @@ def _is_contents(passage: _Passage) -> bool:
     """A list of headings or links leads to answers, and holds none."""
     if _LIST_NAME.fullmatch(passage.path.stem):
         return True
-    entries = list[str]()  # lines that are the name of something, and say nothing of it
+    entries = []
     for line in passage.prose:
         text = _ENTRY_MARK.sub("", line, count=1).strip()
         if len(words(text)) <= _LONGEST_ENTRY and not _SENTENCE.search(text):

@@ -9,13 +9,14 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import LogRow, read_log
-from labeler.messages import count_of, counts_of
+from labeler.files.jsonl import JsonObject
+from labeler.messages import count_of, counts_of, squeezed
 from labeler.options import COUNT, SEED, Options, option
 from labeler.queries.filter import words
 from labeler.report.result import Result
@@ -100,7 +101,7 @@ class Traffic(Result):
     dropped: Mapping[str, int]
     searches: int
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The counts by name."""
         return self.picked("searches", "dropped", "strata", queries=len(self.queries))
 
@@ -135,7 +136,8 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     typed = _Typed()
     for row in read_log(path, options.fields):
         typed.add(row)
-    counts, left_out = dict[str, int](), Counter[str]()
+    counts = {}
+    left_out = Counter[str]()
     for key, by_form in typed.forms.items():
         total = typed.searches(key)
         reason = no_query(max(by_form, key=lambda form: len(personal(form))))
@@ -160,14 +162,14 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     )
 
 
-@dataclass(slots=True)
 class _Typed:
     """What was typed: the forms of each query, and how often it was searched for."""
 
-    forms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    _alone: Counter[str] = field(default_factory=Counter)
-    _by_document: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    _sessions: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    def __init__(self) -> None:
+        self.forms = defaultdict[str, Counter[str]](Counter)
+        self._alone = Counter[str]()
+        self._by_document = defaultdict[str, Counter[str]](Counter)
+        self._sessions = defaultdict[str, set[int]](set)
 
     def add(self, row: LogRow) -> None:
         """Count a row."""
@@ -194,13 +196,14 @@ class _Typed:
 
 def normalized(text: str) -> str:
     """A query in one form of its letters and spaces."""
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return squeezed(unicodedata.normalize("NFKC", text))
 
 
 def _strata(counts: Mapping[str, int]) -> dict[str, list[str]]:
     """The queries of each stratum, the most frequent first; equals in the order of their texts."""
     ordered = sorted(counts, key=lambda key: (-counts[key], key))
-    total, so_far = sum(counts.values()), 0
+    total = sum(counts.values())
+    so_far = 0
     strata: dict[str, list[str]] = {name: [] for name in STRATA}
     for key in ordered:
         strata[STRATA[min(2, 3 * so_far // total)]].append(key)

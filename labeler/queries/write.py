@@ -95,7 +95,8 @@ async def generate_queries(
     result = Generated(list(writer.already))
     earlier = [_term_set(text) for text in (*writer.real, *(q.text for q in writer.already))]
     now = _Progress(writer, Turns.of(passages, writer), result, earlier)
-    most, asked = most_passages(total - len(writer.already)), 0
+    most = most_passages(total - len(writer.already))
+    asked = 0
     limit = asyncio.Semaphore(concurrency)
     while len(result.queries) < total and not result.is_fruitless:
         ahead = now.turns.next(min(total - len(result.queries), max(1, concurrency)))
@@ -202,7 +203,8 @@ def _keep_best(now: _Progress, candidates: Candidates) -> bool:
 
 def _repeats(text: str, now: _Progress) -> str:
     """Which earlier query a text is nearly the same as; empty where it is like none."""
-    own, real = _term_set(text), now.writer.real
+    own = _term_set(text)
+    real = now.writer.real
     for at, other in enumerate(now.earlier):
         if own and overlap(own, other) >= SAME_SHARE:
             if at < len(real):
@@ -222,7 +224,8 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
         {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
         for d in turn.documents
     ]
-    language, key = expected_language(turn.document, writer), writer.stratify
+    language = expected_language(turn.document, writer)
+    key = writer.stratify
     metadata = {
         **({key: ", ".join(values_of(turn.document, key))} if key else {}),
         "origin": "generated",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
 from labeler.collection.search import Bm25Index, searched_corpus
 from labeler.data import Document, Query
 from labeler.errors import CallFailed
+from labeler.files.jsonl import JsonObject
 from labeler.messages import Progress, no_progress
 from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request, status_of_ending
 from labeler.prompt import Prompt
@@ -101,12 +102,12 @@ class Writer:
         return self.mix or {self.prompt.name: 1.0}
 
     @property
-    def origin(self) -> dict[str, Any]:
+    def origin(self) -> JsonObject:
         """What distinguishes one way of writing queries from another."""
         ids = dict.fromkeys(self.prompt_of(kind).id for kind in sorted(self.shares))
         return {"prompt": ", ".join(ids), "model": self.model.id, "seed": self.seed}
 
-    def origin_of(self, kind: str) -> dict[str, Any]:
+    def origin_of(self, kind: str) -> JsonObject:
         """The same of the queries of a kind."""
         return {**self.origin, "prompt": self.prompt_of(kind).id}
 
@@ -134,7 +135,8 @@ class Writer:
 
 def generation_requests(turn: PassageTurn, writer: Writer) -> list[Request]:
     """The requests of a turn: the same messages, another seed each."""
-    document, prompt = turn.document, writer.prompt_of(turn.kind)
+    document = turn.document
+    prompt = writer.prompt_of(turn.kind)
     text = shown(document)
     values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
     values["other"] = shown(turn.other) if turn.other else ""
@@ -285,7 +287,8 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
         max_words=writer.max_words(turn.kind),
         min_letters=1 if has_one_word else MIN_LETTERS,
     )
-    expected, language = expected_language(turn.document, writer), language_of(text)
+    expected = expected_language(turn.document, writer)
+    language = language_of(text)
     if not reason and expected and language and language != expected:
         reason = f"wrong language: {language}, not {expected}"
     if not reason and writer.mix and expected == "en":  # only in English the words tell the kind
@@ -335,7 +338,8 @@ class Turns:
     def of(cls, documents: Sequence[Document], writer: Writer) -> Turns:
         """The turns of passages in their order, less those that gave the writer a query already."""
         counts = Counter(str(query.metadata.get("kind", "")) for query in writer.already)
-        result, used = cls(writer, counts), writer.used
+        result = cls(writer, counts)
+        used = writer.used
         for document, kind in zip(documents, turns(writer.shares), strict=False):
             if document.id not in used:
                 result.waiting[kind].append(document)
@@ -343,7 +347,9 @@ class Turns:
 
     def next(self, count: int = 1) -> list[PassageTurn]:
         """The next turns, if each gives a query; fewer where the passages run out."""
-        counts, places, kinds = Counter(self.counts), Counter[str](), self._kinds()
+        counts = Counter(self.counts)
+        places = Counter[str]()
+        kinds = self._kinds()
         result: list[PassageTurn] = []
         while kinds and len(result) < count:
             kind = next_kind({k: self.writer.shares[k] for k in kinds}, counts)

@@ -83,7 +83,9 @@ class AskedQueries:
         the work before a thousand others meet it too. So do many failures in a row.
         """
         texts = {q: text for q, text in self.journal.texts.items() if q not in self.answers}
-        queries, earlier, self._total = iter(texts.items()), len(self.answers), len(texts)
+        queries = iter(texts.items())
+        earlier = len(self.answers)
+        self._total = len(texts)
         async with engine.open(self.limits.seconds) as search:
             await self._first(search, *next(queries))
             await each_done(queries, partial(self._next, search), self.limits.concurrency)
@@ -153,7 +155,7 @@ class AnswerJournal:
 
     def earlier(self) -> dict[str, list[Hit]]:
         """The answers that an earlier start was given to these queries; no others are kept."""
-        answers: dict[str, list[Hit]] = {}
+        answers = {}
         with file_problems(self.path), suppress(OSError, ValueError, TypeError, KeyError):
             lines = self.path.read_text(encoding="utf-8").splitlines()
             for line in lines[1:] if lines[:1] == [self._head] else ():

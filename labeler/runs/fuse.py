@@ -163,11 +163,13 @@ def fused(runs: Sequence[PairColumns[float]], fusion: Fusion) -> PairColumns[flo
         np.concatenate([run.value for run in runs]),
         np.concatenate([_pairs_in(row) for row in joined.row.T]),
     )
-    score, query = fusion.scores(lists), joined.query.astype(np.int64)
+    score = fusion.scores(lists)
+    query = joined.query.astype(np.int64)
     best = in_order(query, score, keys_of(joined.documents).take(joined.document))
     best = best[ranks_in_groups(query, best)[best] <= fusion.depth]
     sizes = np.bincount(query[best], minlength=len(joined.queries))
-    edges, columns = np.append(0, np.cumsum(sizes)), (joined.document[best], score[best])
+    edges = np.append(0, np.cumsum(sizes))
+    columns = (joined.document[best], score[best])
     return PairColumns(joined.queries, edges, joined.documents, *columns)
 
 

@@ -13,13 +13,14 @@ from pydantic import BaseModel, ConfigDict
 from labeler.collection.card import check_made, read_card
 from labeler.collection.corpus import documents_of
 from labeler.collection.layout import AnyCollection, Collection, locked, open_collection, safe_name
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts
 from labeler.collection.user_files import run_name
 from labeler.collection.whose import models_behind
 from labeler.data import Document, Run
 from labeler.errors import BadInput, CallFailed, Misuse, ProviderError, Retryable, Stopped
 from labeler.exchange.runs import read_run
-from labeler.messages import count_of, no_query_in_common
+from labeler.files.jsonl import JsonObject
+from labeler.messages import count_of, no_query_in_common, squeezed
 from labeler.model import Model, Request, status_of_ending
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.policies.limits import Spending, WithCost
@@ -61,7 +62,7 @@ class RerankResult(WithCost, Result):
     spent: Spending
     is_priced: bool
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """The counts, the file, and what the calls took."""
         return self.picked(
             *("run", "queries", "documents", "windows", "untouched", "cost"),
@@ -229,7 +230,8 @@ def arerank(
     its order; scores are 1 over the rank. Replies are kept: the same call, made again, asks only
     for what is missing. `settings` are fields of `RerankOptions`.
     """
-    opened, how = open_collection(collection), given(RerankOptions, options, settings)
+    opened = open_collection(collection)
+    how = given(RerankOptions, options, settings)
     watch = control or Control()
     check_run_name(name)
     source = _source(opened, run, how.windows.depth)
@@ -262,9 +264,10 @@ async def _rerank(
         prompt, session = prepared
         ranker = ListwiseRanker(prompt, session.declared_model, how.windows, how.retry_failed)
         ranked = await _ordered(source, ranker, session, watch)
-        choice, is_priced = session.selection.choice, session.selection.price is not None
+        choice = session.selection.choice
+        is_priced = session.selection.price is not None
     if ranker.asked and ranker.untouched == ranker.asked:
-        some = " ".join(ranker.example.split())[:_SHOWN]
+        some = squeezed(ranker.example)[:_SHOWN]
         raise ProviderError(f"no reply is an order of the passages it was asked about, as {some!r}")
     old = run_name(source.path)
     entry = {
@@ -318,7 +321,7 @@ def _source(collection: Collection, run: Path | str, depth: int) -> RerankSource
     if not path.exists():
         names = ", ".join(files) or "none"
         raise Misuse(f"no run {str(run)!r}; the collection has: {names}", parameter="run")
-    queries = {query.id: query.text for query in read_queries(collection.queries).values()}
+    queries = query_texts(collection.queries)
     whole = read_run(path)
     rankings = {query_id: scores for query_id, scores in whole.items() if query_id in queries}
     if not rankings:
@@ -341,7 +344,7 @@ async def _ordered(
 
     The windows of a query follow one another; several queries are asked about at once.
     """
-    ranked = dict[str, list[str]]()
+    ranked = {}
 
     async def order(query_id: str) -> None:
         if control.stop.is_set():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from labeler.collection.corpus import CorpusTexts
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts
 from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query, Run
 from labeler.errors import Misuse
@@ -24,8 +24,8 @@ FUSED = ("bm25", "dense")
 
 def texts_to_encode(collection: Collection) -> EncoderTexts:
     """What is searched in a collection, and what for."""
-    queries = [query.text for query in read_queries(collection.queries).values()]
-    return EncoderTexts(CorpusTexts(collection.corpus), queries)
+    queries = query_texts(collection.queries)
+    return EncoderTexts(CorpusTexts(collection.corpus), list(queries.values()))
 
 
 def plan_encoder(collection: AnyCollection, encoding: Encoding) -> EncodingPlan | None:

@@ -17,13 +17,13 @@ from labeler.collection.layout import (
     locked,
     open_collection,
 )
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts, read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError, check_known
 from labeler.exchange.contents import falls
-from labeler.files.jsonl import plain_id
+from labeler.files.jsonl import RowValues, plain_id
 from labeler.messages import SHOWN, count_of, guess
 from labeler.models.encoders import Encoding
 from labeler.models.session import Control, run_to_end
@@ -121,8 +121,11 @@ def retrieve_run(
     >>> retrieve_run(small_collection(), lambda query: [("cats", 2.5)], "mine").answered
     2
     """
-    opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
-    watch, engine = watch or Control(), as_engine(engine)
+    opened = open_collection(collection)
+    how = options or RetrieveOptions()
+    watch = control
+    watch = watch or Control()
+    engine = as_engine(engine)
     check_run_name(name)
     if not how.force:
         check_made(opened, [opened.run(name)])
@@ -159,9 +162,7 @@ def retrieve_run(
     )
 
 
-def keep_run(
-    collection: Collection, name: str, run: Run, entry: Mapping[str, Any], *, force: bool
-) -> Path:
+def keep_run(collection: Collection, name: str, run: Run, entry: RowValues, *, force: bool) -> Path:
     """Write a run, and what made it into the card, as `entry` says; the collection is locked."""
     path = collection.run(name)
     with making(collection, [path], force=force):
@@ -189,7 +190,7 @@ def ranked_by(
     if isinstance(engine, PythonEngine) and engine.id_from == TEXT:
         options = replace(options, match_id=TEXT)
     engine.check()
-    texts = {query.id: query.text for query in read_queries(collection.queries).values()}
+    texts = query_texts(collection.queries)
     if not texts:
         step = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {step}")
@@ -257,7 +258,9 @@ def built_in_run(
 
     Two dense runs, each with another encoder, judged together, say what an encoder does.
     """
-    opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
+    opened = open_collection(collection)
+    how = options or RetrieveOptions()
+    watch = control
     watch = watch or Control()
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())
@@ -311,7 +314,9 @@ class DocumentIds:
         `Misuse` where no document has the field.
         """
         by_id: dict[str, str] = {}
-        ambiguous, fields, first = set[str](), set[str](), list[str]()
+        ambiguous = set()
+        fields = set[str]()
+        first = list[str]()
         for document in documents:
             fields.update(document.metadata)
             value = _field(document, name)
@@ -380,7 +385,8 @@ def run_of(
     """
     asked = {hit.id for hits in answers.values() for hit in hits}
     ids = DocumentIds.of(distinct_documents(corpus), asked, match_id)
-    ranked, scores = Ranked(), dict[str, dict[str, float | None]]()
+    ranked = Ranked()
+    scores = dict[str, dict[str, float | None]]()
     for query_id, hits in answers.items():
         own = scores[query_id] = {}
         for hit in hits:
@@ -398,7 +404,7 @@ def run_of(
             else:
                 own[doc_id] = hit.score
     ranked.empty = [query_id for query_id, own in scores.items() if not own]
-    ranked.by_rank = not all(falls([*own.values()]) for own in scores.values())
+    ranked.by_rank = not all(falls(list(own.values())) for own in scores.values())
     for query_id, own in scores.items():
         ranked.run[query_id] = {
             doc_id: 1 / rank if ranked.by_rank else float(score or 0)

@@ -38,7 +38,8 @@ def rewrite_run(
     path: Path, output: Output | Path, change: Change, warn: Note = lambda _line: None
 ) -> int:
     """Write a run changed, its documents in trec_eval's order; how many lines it has."""
-    to, meaning = Output.of(output, [path]), Meaning.of(queries=change.queries)
+    to = Output.of(output, [path])
+    meaning = Meaning.of(queries=change.queries)
 
     def write(lines: Iterable[Batch]) -> int:
         parts = (_ranked(batch, change.depth) for batch in lines)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Integers
 from labeler.exchange.runs import hold_run
+from labeler.files.jsonl import JsonObject, RowValues
 from labeler.files.read import rereadable
 from labeler.metrics.judged import contradictions, tied_pairs
 from labeler.report.table import SPREAD_HEADER, Column, Table, short_names, spread
@@ -17,24 +16,26 @@ from labeler.trec.blocks import Batch
 from labeler.trec.files import through_run
 
 
-def run_stats(path: Path) -> dict[str, Any]:
+def run_stats(path: Path) -> JsonObject:
     """Counts of a run, and what its scores and ranks say of each other."""
     with rereadable():
         hold_run(path)
         return {"run": str(path), **through_run(path, _counted)}
 
 
-def _counted(lines: Iterable[Batch]) -> dict[str, Any]:
-    sizes: list[Integers] = []
+def _counted(lines: Iterable[Batch]) -> JsonObject:
+    sizes = []
     ties = contradicting = 0
-    lowest, highest = np.inf, -np.inf
+    lowest = np.inf
+    highest = -np.inf
     for batch in lines:
         batch.refuse_repeated()
         score, order = batch.score, batch.ranked
         sizes.append(np.bincount(batch.query))
         ties += tied_pairs(batch.query[order], score[order])
         contradicting += contradictions(batch.query, batch.declared, score)
-        lowest, highest = min(lowest, score.min()), max(highest, score.max())
+        lowest = min(lowest, score.min())
+        highest = max(highest, score.max())
     ordered = np.sort(np.concatenate(sizes))
     return {
         "queries": len(ordered),
@@ -46,7 +47,7 @@ def _counted(lines: Iterable[Batch]) -> dict[str, Any]:
     }
 
 
-def stats_table(counts: Sequence[Mapping[str, Any]]) -> Table:
+def stats_table(counts: Sequence[RowValues]) -> Table:
     """The counts of some runs, a row for each."""
     names = short_names([row["run"] for row in counts])
     rows = [

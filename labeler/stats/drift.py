@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.messages import count_of
 from labeler.stats.student import SIGNIFICANT, t_quantile
 
 # Sessions of one assessor in the order of time: is the last as those before it?
@@ -69,6 +70,14 @@ class Drift(NamedTuple):
         """How many more sessions are needed."""
         return 0 if self.departures else max(1, FEWEST_SESSIONS - self.others)
 
+    def beside(self, unit: str) -> str:
+        """What lies farther from other sessions than these vary, or how far nothing lies."""
+        if self.missing:
+            more = count_of(self.missing, f"more {unit}")
+            return f"how much {unit}s vary by themselves is not known; next: {more}"
+        shown = self.alarms or self.departures[:1]
+        return f"beside {count_of(self.others, unit)} before: {'; '.join(map(str, shown))}"
+
 
 def drifts(sessions: Floats) -> Iterator[Drift]:
     """What each of some sessions says but the first, `(pairs, sessions)`, `nan` without a grade.
@@ -87,9 +96,7 @@ def drifts(sessions: Floats) -> Iterator[Drift]:
             calm.append(number)
 
 
-def _departures(
-    own: Floats, others: Floats, name: str = NEW, tail: float = _TAIL
-) -> Sequence[Departure]:
+def _departures(own: Floats, others: Floats, name: str = NEW) -> Sequence[Departure]:
     """How far a session `(pairs,)` lies from others `(pairs, sessions)`; nothing beside too few.
 
     Each of the others is held against the rest of them, which says how far one lies by chance.
@@ -102,26 +109,55 @@ def _departures(
         return ()
     centers = np.nanmean(others, axis=1, keepdims=True)
     away, others_away = own - centers[:, 0], (others - centers) * counts / (counts - 1)
-    apart = _departure(f"distance of the {name}", np.abs(away), np.abs(others_away), tail)
-    mean = _departure(f"mean of the {name}", away, others_away, tail)
+    apart = _departure(f"distance of the {name}", np.abs(away), np.abs(others_away))
+    mean = _departure(f"mean of the {name}", away, others_away)
     return mean, apart._replace(size=max(apart.size, 0.0))
 
 
-def _departure(figure: str, own: Floats, others: Floats, tail: float) -> Departure:
+def _departure(figure: str, own: Floats, others: Floats) -> Departure:
     """How much larger a session's values are, with limits by Student's t: the largest counts.
 
     They allow for as many sessions, for as many pairs, of which one moved by a grade at least, and
     for what is too small to matter.
     """
-    pairs, sessions = others.shape
-    more = own - np.nanmean(others, axis=1)
-    by_session = float(np.nanmean(others, axis=0).std(ddof=1)) * sqrt(1 + 1 / sessions)
+    pairs, more = len(own), own - np.nanmean(others, axis=1)
+    beside = _beside(figure, float(more.mean()), np.nanmean(others, axis=0))
     by_pair = max(float(more.std(ddof=1)) / sqrt(pairs), 1 / pairs)
-    limits = (
-        t_quantile(1 - tail, sessions - 1) * by_session,
-        t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair,
+    return beside._replace(limit=max(beside.limit, t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair))
+
+
+def _beside(figure: str, size: float, others: Floats) -> Departure:
+    """How much larger a session's value is, with the limit by those of others, `(sessions,)`."""
+    apart = float(others.std(ddof=1)) * sqrt(1 + 1 / len(others))
+    return Departure(
+        figure, size, max(LEAST_CHANGE, t_quantile(1 - _TAIL, len(others) - 1) * apart)
     )
-    return Departure(figure, float(more.mean()), max(LEAST_CHANGE, *limits))
+
+
+# Weeks of searches, which vary by themselves as sessions do: is the last as those before it?
+
+
+def shift(shares: Floats) -> Drift:
+    """Whether the last of some weeks is as those before it, of the shares of `(weeks, queries)`.
+
+    What counts is the share of searches that would have to be others for a week to be as the mean
+    of those beside it. A week that was not as those before it is no measure of later ones, nor is
+    the one after it.
+    """
+    calm, drift = shares[:1], Drift(0)
+    for week in shares[1:]:
+        was_alarm, others = bool(drift.alarms), len(calm)
+        drift = Drift(others)
+        if others >= FEWEST_SESSIONS:
+            away, *apart = np.abs(np.vstack([week, calm]) - calm.mean(axis=0)).sum(axis=1) / 2
+            # each of the others beside the mean of the rest
+            rest = np.array(apart) * others / (others - 1)
+            drift = Drift(
+                others, [_beside("share of searches that moved", away - rest.mean(), rest)]
+            )
+        if not (was_alarm or drift.alarms):
+            calm = np.vstack([calm, week])
+    return drift
 
 
 # Whether another prompt, or another model, grades as the old one does.
@@ -133,17 +169,13 @@ def _departure(figure: str, own: Floats, others: Floats, tail: float) -> Departu
 _FLIPS = 10_000
 
 
-def change(new: Floats, others: Floats, beside: Floats | None = None, seed: int = 0) -> Drift:
+def change(new: Floats, others: Floats, beside: Floats, seed: int = 0) -> Drift:
     """Whether new grades `(pairs,)` are not those of an old assessor, `(pairs, sessions)`.
 
-    `beside` are the old one's grades in the session of the new ones. Without them the new grades
-    are held against how far the old one's sessions lie from each other, where these are enough.
-    `nan` stands for no grade. Where nothing has changed, 5 in 100 are called a change at most; by
-    sessions alone, whose means have longer tails where they lean as far as grades vary, up to 10.
+    `beside` are the old one's grades in the session of the new ones; `nan` stands for no grade.
+    Where nothing has changed, 5 in 100 are called a change at most.
     """
     others = others[:, ~np.isnan(others).all(axis=0)]
-    if beside is None:
-        return Drift(others.shape[1], _departures(new, others, tail=SIGNIFICANT / 4))
     usable = ~np.isnan(new + beside)
     new, beside, others = new[usable], beside[usable], others[usable]
     if len(new) < 2:

@@ -85,8 +85,6 @@ class MeanEstimate:
         else:
             values, low, high = (np.clip(ends, *bounds) for ends in (values, low, high))
             unknown = np.zeros(len(values), dtype=bool)
-        if self.freedom < 1:
-            unknown = np.ones(len(values), dtype=bool)
         rows = zip(*(column.tolist() for column in (values, low, high, unknown)), strict=True)
         return [Mean(v, None, None) if no else Mean(v, lo, hi) for v, lo, hi, no in rows]
 
@@ -105,7 +103,7 @@ class MeanEstimate:
         """Half of Student's interval."""
         own, more = self.contributions
         variance = (own**2).sum(axis=1) * self.design.open_share + (more**2).sum(axis=1)
-        return np.asarray(t_of(max(self.freedom, 1.0)) * np.sqrt(variance), dtype=np.float64)
+        return np.asarray(t_of(self.freedom) * np.sqrt(variance), dtype=np.float64)
 
     @property
     def piled(self) -> bool:
@@ -114,7 +112,7 @@ class MeanEstimate:
 
     def _ends(self, values: Floats) -> tuple[Floats, Floats]:
         """Student's interval, its ends moved out by what the labelled queries may not show."""
-        tail = tail_shift(self.parts[1], t_of(max(self.freedom, 1.0))) * self._left_open
+        tail = tail_shift(self.parts[1], t_of(self.freedom)) * self._left_open
         tail = tail if self.tailed else 0.0
         shift = tail * np.sqrt((self.contributions[0] ** 2).sum(axis=1) / self.design.count)
         low = np.minimum(values - self._half + np.minimum(shift, 0.0), values - self._pile)
@@ -158,18 +156,18 @@ _MOST_CELLS = 4_000_000
 """Of very many queries fewer choices are drawn: this many cells at the most, and 1,000 choices."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Balance:
-    """The means of each feature over the labelled queries and over the others, and their p.
+    """The p of the largest difference of all features, in standard deviations.
 
-    `p` is of the largest difference of all features, in standard deviations; `furthest` says of
-    which feature that is.
+    `feature` is the place of the one that differs most; `labelled` and `others` are its means over
+    the labelled queries and over the others.
     """
 
-    labelled: Floats
-    others: Floats
     p: float
-    furthest: int
+    feature: int
+    labelled: float
+    others: float
 
 
 def balance(features: Floats, labelled: Integers, shuffles: int = SHUFFLES) -> Balance | None:
@@ -195,8 +193,9 @@ def balance(features: Floats, labelled: Integers, shuffles: int = SHUFFLES) -> B
         largest = np.abs(standard[:, drawn].mean(axis=2)).max(axis=0)
         beaten += int((largest >= observed[furthest] - 1e-12).sum())
     p = (1 + beaten) / (1 + rounds)
-    rest = np.setdiff1d(np.arange(queries), labelled)
-    return Balance(features[:, labelled].mean(axis=1), features[:, rest].mean(axis=1), p, furthest)
+    values = features[furthest]
+    others = np.delete(values, labelled)
+    return Balance(p, furthest, float(values[labelled].mean()), float(others.mean()))
 
 
 def _keys(rng: np.random.Generator, rounds: int, queries: int) -> Floats:

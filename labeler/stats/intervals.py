@@ -201,7 +201,7 @@ def jackknife(of: Replicates) -> Interval:
     values = np.append(of.without_one, of.value)
     fishers = of.bounded and bool(np.abs(values).max() < 1)
     moved = np.arctanh(values) if fishers else values
-    half = t_of(of.sample.queries - 1) * jackknife_error(moved[:-1])
+    half = t_of(of.freedom or of.sample.queries - 1) * jackknife_error(moved[:-1])
     ends = moved[-1] + np.array([-half, half])
     low, high = (np.tanh(ends) if fishers else ends).tolist()
     return low, high
@@ -317,9 +317,13 @@ def of_tables(of: Replicates) -> Interval:
         return None
     reached = t_of(degrees_of(of))
     distances, moves = _stabilized(of, reached), reached * _moves(of)
-    below = math.hypot(distances[0], *np.minimum(moves, 0))
-    above = math.hypot(distances[1], *np.maximum(moves, 0))
-    return of.value - below, of.value + above
+    return moved_out(of, of.value - distances[0], of.value + distances[1], moves)
+
+
+def moved_out(of: Replicates, low: float, high: float, moves: Floats) -> tuple[float, float]:
+    """An interval whose ends allow for moves of the value, too, by the squares of all distances."""
+    below = math.hypot(of.value - low, *np.minimum(moves, 0))
+    return of.value - below, of.value + math.hypot(high - of.value, *np.maximum(moves, 0))
 
 
 def _stabilized(of: Replicates, reached: float) -> Floats:

@@ -17,7 +17,7 @@ from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
 from labeler.stats.means import unseen_losses
-from labeler.stats.student import SIGNIFICANT, chi_square_quantile, crossed, t_quantile
+from labeler.stats.student import SIGNIFICANT, chi_square_quantile, crossed, t_of, t_quantile
 
 # The smallest number for which something holds, as it does for all larger ones.
 
@@ -119,7 +119,7 @@ def power(queries: int, difference: float, deviation: float, runs: int = 2) -> f
     """
     freedom = queries - 1
     if runs == 2:
-        bound = t_quantile(1 - SIGNIFICANT / 2, freedom)
+        bound = t_of(freedom)
     else:
         bound = range_quantile(1 - SIGNIFICANT, runs, freedom) / math.sqrt(2)
     shift = abs(difference) / deviation * math.sqrt(queries)

@@ -30,21 +30,14 @@ def t_below(t: float, freedom: float) -> float:
 def t_quantile(probability: float, freedom: float) -> float:
     """The `t` below which Student's t lies with this probability, by Newton's method.
 
-    A step that would leave the bracket in which it lies is made to its middle.
+    Above 0 the distribution function bends down, so that no step from the left goes too far.
     """
     if probability < 0.5:
         return -t_quantile(1 - probability, freedom)
-    low, high = 0.0, 1.0
-    while t_below(high, freedom) < probability:
-        low, high = high, high * 2
-    t = (low + high) / 2
-    while high - low > 1e-12 * (1 + high):
-        over = t_below(t, freedom) - probability
-        low, high = (low, t) if over > 0 else (t, high)
-        step = over / _density(t, freedom)
-        if abs(step) <= 1e-13 * (1 + t):
-            return t - step
-        t = t - step if low < t - step < high else (low + high) / 2
+    t, step = 0.0, 1.0
+    while step > 1e-13 * (1 + t):
+        step = (probability - t_below(t, freedom)) / _density(t, freedom)
+        t += step
     return t
 
 

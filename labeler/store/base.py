@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from labeler.files.boundary import amount, count
-from labeler.messages import Note
+from labeler.messages import Note, quiet
 from labeler.model import JsonObject, Reply
 
 
@@ -31,7 +31,7 @@ class Waiting:
 
     seconds: float = 30.0
     is_stopped: Callable[[], bool] = lambda: False
-    note: Note = lambda _line: None
+    note: Note = quiet
     batches: Mapping[bytes, str] = field(default_factory=dict)
 
 
@@ -177,7 +177,7 @@ def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]
     return rows
 
 
-def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
+def reply_of(row: Sequence[Any], *, shared: bool) -> Reply:
     """The reply in a row of `REPLY`."""
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, sent, tops = row
     return Reply(

@@ -55,7 +55,7 @@ class Canon:
         whole = self._written.of(request.parameters)
         whole_reply = f"{before}{self._free.of(request.parameters)}{after}"
         key = hashlib.sha256(whole_reply.encode("utf-8", "surrogatepass")).digest()
-        return Keyed(key, f"{before}{whole}{after}", cut_key(key, limit_of(request.parameters)))
+        return Keyed(key, f"{before}{whole}{after}", cut_key(key, request.parameters.get(LIMIT)))
 
     def _around(self, request: Request) -> tuple[str, str]:
         read = request.inputs and self._reads_inputs
@@ -91,11 +91,6 @@ def key_of(model_id: str, request: Request) -> bytes:
 def cut_key(key: bytes, limit: object) -> bytes:
     """The key of a reply that was cut at a limit, where `key` is that of a whole one."""
     return hashlib.sha256(key + f"cut at {limit}".encode()).digest()
-
-
-def limit_of(parameters: JsonObject) -> object:
-    """The limit on a reply's tokens that was asked for."""
-    return parameters.get(LIMIT)
 
 
 # Leases on keys: which process is asking what, so that several share the work and none does it

@@ -24,10 +24,6 @@ class Verified(NamedTuple):
     replies: int
     problems: Sequence[str]
 
-    def as_json(self) -> dict[str, Any]:
-        """The count, and the problems as they are said."""
-        return self._asdict()
-
 
 class ModelCount(NamedTuple):
     """What is kept of one model; the cost is None where no price was known."""

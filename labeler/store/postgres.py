@@ -17,6 +17,7 @@ from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFailed
+from labeler.files.boundary import needing
 from labeler.messages import missing_extra
 from labeler.store.address import TLS_MODES, DatabaseAddress
 from labeler.store.base import REPLY, Keys, Statements, StoredRow, Waiting
@@ -215,11 +216,9 @@ class PostgresDatabase:
 
     now = "extract(epoch FROM clock_timestamp())"
 
-    def __init__(self, address: DatabaseAddress, waiting: Waiting | None = None) -> None:
-        try:
+    def __init__(self, address: DatabaseAddress, waiting: Waiting | None) -> None:
+        with needing(missing_extra("postgres", "a team's store needs")):
             import pg8000  # noqa: F401  said before anything is asked of the database
-        except ImportError as error:
-            raise Misconfigured(missing_extra("postgres", "a team's store needs")) from error
         self.address = address
         self.beside = address.unsent
         self._waiting = waiting or Waiting()
@@ -234,11 +233,9 @@ class PostgresDatabase:
             for statement in TABLES.split(";\n"):
                 to.run(statement)
 
-        query = "SELECT to_regclass('labeler.version') IS NOT NULL"
-        if not self.transaction(lambda to: to.run(query), writing=False)[0][0]:
+        if not self._rows("SELECT to_regclass('labeler.version') IS NOT NULL")[0][0]:
             self.transaction(make)
-        query = "SELECT version FROM labeler.version"
-        versions = {row[0] for row in self.transaction(lambda to: to.run(query), writing=False)}
+        versions = {row[0] for row in self._rows("SELECT version FROM labeler.version")}
         if versions != {VERSION}:
             raise BadInput(
                 f"{self.address}: its tables are of version {max(versions, default=0)}, not "
@@ -253,6 +250,9 @@ class PostgresDatabase:
         """
         with self._lock:
             return self._again_where_lost(lambda: self._once(work, lock=writing))
+
+    def _rows(self, query: str) -> Sequence[Sequence[Any]]:
+        return self.transaction(lambda to: to.run(query), writing=False)
 
     def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
         """Write replies, by one statement; the keys of those that are kept."""
@@ -301,7 +301,7 @@ class PostgresDatabase:
     def size(self) -> int:
         """How many bytes the replies take, with all that belongs to them."""
         sizes = " + ".join(f"pg_total_relation_size('{table}')" for table in _KEPT_TABLES)
-        return int(self.transaction(lambda to: to.run(f"SELECT {sizes}"), writing=False)[0][0])
+        return int(self._rows(f"SELECT {sizes}")[0][0])
 
     def collect_garbage(self) -> tuple[int, int]:
         """Give unused room back to the disk; the bytes before and after.
@@ -310,7 +310,7 @@ class PostgresDatabase:
         """
         owner = "SELECT pg_get_userbyid(relowner), pg_has_role(relowner, 'USAGE') FROM pg_class"
         owner += f" WHERE oid = CAST('{_KEPT_TABLES[0]}' AS regclass)"
-        [(name, is_owner)] = self.transaction(lambda to: to.run(owner), writing=False)
+        [(name, is_owner)] = self._rows(owner)
         if not is_owner:
             raise Misconfigured(
                 f"{self.address}: only {name}, who owns the tables, can give their room back",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -50,12 +49,10 @@ class BatchWriter:
     what another process is asking, and is told of a long one.
     """
 
-    def __init__(
-        self, store: Store, waiting: Waiting | None = None, clock: Clock = time.monotonic
-    ) -> None:
+    def __init__(self, store: Store, waiting: Waiting, clock: Clock) -> None:
         self.may_wait = True
         self._store = store
-        self._waiting = waiting or Waiting()
+        self._waiting = waiting
         self._clock = clock
         self._next, self._waiters = WriteBatch(), list[_Waiter]()
         self._writing: asyncio.Future[Granted] | None = None

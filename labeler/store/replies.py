@@ -267,7 +267,9 @@ class Store:
 
         What a process still writes to, and what is no store, is left where it is.
         """
-        for saved in saved_beside(self.database.beside) if self.database.beside else ():
+        beside = self.database.beside
+        named = f"{glob.escape(beside.name)}{_MARK}*-????????" if beside else ""
+        for saved in sorted(beside.parent.glob(named)) if beside else ():
             with suppress(LabelerError), opened_alone(saved, "rw") as source:
                 source.execute("BEGIN EXCLUSIVE")
                 copied = self._copy(source)
@@ -426,11 +428,6 @@ class Rescue:
             with committed(to):
                 to.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?)", self._facts.items())
                 return sum(len(insert_rows(to, rows)) for rows in chunks)
-
-
-def saved_beside(path: Path) -> list[Path]:
-    """The files in which replies were saved beside a store."""
-    return sorted(path.parent.glob(f"{glob.escape(path.name)}{_MARK}*-????????"))
 
 
 # The secret of a collection, which the marks round its documents are made with.

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,6 +22,7 @@ from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.atomic import usual_mode
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
+from labeler.messages import batched
 from labeler.store.base import REPLY, SELECT_WHOLE, Keys, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 
@@ -271,8 +272,8 @@ ROWS_OF_A_CHUNK = 500
 
 def insert_rows(connection: sqlite3.Connection, rows: Iterable[StoredRow]) -> set[bytes]:
     """Write replies; the keys of those that are the first under their keys, and so are kept."""
-    new, source, to = set[bytes](), iter(rows), _Statements(connection)
-    while some := list(islice(source, ROWS_OF_A_CHUNK)):
+    new, to = set[bytes](), _Statements(connection)
+    for some in batched(rows, ROWS_OF_A_CHUNK):
         replies = [(row.checksum, *row.values) for row in some]
         into, given = f"OR IGNORE INTO replies (checksum, {REPLY})", "RETURNING key, id"
         ids = dict(_inserted(connection, into, replies, given))
@@ -390,8 +391,8 @@ class _Statements:
         if keys is None:
             return list(self.connection.execute(query, values))
         rows: list[Sequence[Any]] = []
-        for start in range(0, len(keys), ROWS_OF_A_CHUNK):
-            some = {f"k{at}": key for at, key in enumerate(keys[start : start + ROWS_OF_A_CHUNK])}
+        for chunk in batched(keys, ROWS_OF_A_CHUNK):
+            some = {f"k{at}": key for at, key in enumerate(chunk)}
             table = f"VALUES {','.join(f'(:{name})' for name in some)}"
             rows += self.connection.execute(query.replace("{keys}", table), some | values)
         return rows

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from labeler.errors import BadInput, FileProblem
 from labeler.files.cache import exclusive_in_loop
 from labeler.files.read import check_regular, file_problems
-from labeler.messages import Note
+from labeler.messages import Note, batched
 
 Vectors = NDArray[np.float32]
 
@@ -71,8 +71,7 @@ class VectorFile:
         """The vectors under these keys, `(keys, dimensions)`; `KeyError` where one has none."""
         vectors: dict[bytes, bytes] = {}
         with self._opened() as database:
-            for start in range(0, len(keys), _KEYS_AT_ONCE):
-                some = keys[start : start + _KEYS_AT_ONCE]
+            for some in batched(keys, _KEYS_AT_ONCE):
                 query = f"SELECT * FROM vectors WHERE key IN ({','.join('?' * len(some))})"
                 vectors.update(database.execute(query, some))
         numbers = np.frombuffer(b"".join([vectors[key] for key in keys]), np.float32)

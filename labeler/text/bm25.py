@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers, Numbers, Vectors
 from labeler.errors import check_known
 from labeler.files.arrays import Array, Arrays, ArraysWriter
+from labeler.files.jsonl import RowValues
 from labeler.options import SHARE, WIDTH, Options, option
 from labeler.text.languages import NAMES, code_of, common_words, language_of
 from labeler.text.terms import ENGLISH, K1, UNSTEMMED, Analyzer, B, stemmed_languages, terms_made_by
@@ -107,7 +107,7 @@ def bm25_name(settings: Bm25Settings = USUAL) -> str:
     return f"bm25-lucene-k1={settings.k1}-b={settings.b}{settings.makes_terms.name}"
 
 
-def index_settings(settings: Bm25Settings = USUAL) -> Mapping[str, Any]:
+def index_settings(settings: Bm25Settings = USUAL) -> RowValues:
     """What a part in a file depends on, beside its texts."""
     analyzer = settings.makes_terms.name
     return {"postings": 3, "terms": terms_made_by()} | ({"analyzer": analyzer} if analyzer else {})
@@ -131,7 +131,9 @@ class Bm25Part:
     def of(cls, texts: Iterable[str], settings: Bm25Settings = USUAL) -> Bm25Part:
         """The postings of texts; some 24 bytes a word are held while they are made."""
         analyzer = settings.makes_terms
-        of_terms, tokens, ends = TermNumbers(analyzer), array("i"), array("q", [0])
+        of_terms = TermNumbers(analyzer)
+        tokens = array("i")
+        ends = array("q", [0])
         for text in texts:
             tokens.extend(map(of_terms.__getitem__, analyzer.words(text)))
             ends.append(len(tokens))
@@ -143,7 +145,8 @@ class Bm25Part:
         postings.sort()  # by a term's number, then by text
         is_first = np.append(True, postings[1:] != postings[:-1])[: len(postings)]
         starts = np.flatnonzero(is_first)
-        count, postings = np.diff(starts, append=len(postings)), postings[starts]
+        count = np.diff(starts, append=len(postings))
+        postings = postings[starts]
         in_order = sorted(of_terms.numbers)
         number = np.array([of_terms.numbers[term] for term in in_order], np.int32)
         end = np.cumsum(np.bincount(postings >> 32, minlength=len(number)))
@@ -174,7 +177,8 @@ class Bm25Part:
 
     def of_term(self, number: int) -> tuple[Numbers, Vectors]:
         """The texts in which a term stands, and how often in each."""
-        start, end = int(self.end[number - 1]) if number else 0, int(self.end[number])
+        start = int(self.end[number - 1]) if number else 0
+        end = int(self.end[number])
         return self.text[start:end], self.count[start:end].astype(np.float32)
 
 
@@ -201,8 +205,9 @@ class Bm25:
     ) -> Bm25:
         """The statistics of the parts, of all terms of the queries."""
         terms = settings.makes_terms.terms
-        asked = [*dict.fromkeys(term for query in queries for term in terms(query))]
-        numbers, frequency = [], np.zeros(len(asked), np.int64)
+        asked = list(dict.fromkeys(term for query in queries for term in terms(query)))
+        numbers = []
+        frequency = np.zeros(len(asked), np.int64)
         count = length = 0
         for part in parts:
             numbers.append(part.numbers(asked))
@@ -220,9 +225,11 @@ class PartScorer:
     """Scores the texts of a part, query by query; what a term adds is computed once."""
 
     def __init__(self, index: Bm25, part: int) -> None:
-        self._index, self._part = index, index.parts[part]
+        self._index = index
+        self._part = index.parts[part]
         lengths = self._part.lengths.astype(float)
-        self._terms, b = index.settings.makes_terms.terms, index.settings.b
+        self._terms = index.settings.makes_terms.terms
+        b = index.settings.b
         self._saturation: Floats = index.settings.k1 * ((1 - b) + b * lengths / index.mean)
         self._numbers = index.numbers[part].tolist()
         self._shares: dict[int, tuple[Numbers, Vectors]] = {}

@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+Span = tuple[int, int]
+"""Where a stretch of a text begins and ends."""
+
 _COMMON = {
     "en": "the a an of and to in is that for it with as on are this be by from or how what do does",
     "de": "der die das und ist nicht ein eine mit für auf den von zu im wie was ich kann sich",
@@ -76,8 +79,6 @@ _OF_SCRIPT = {
     "ARABIC": "ar",
     "HEBREW": "he",
     "CJK": "zh",
-    "HIRAGANA": "ja",
-    "KATAKANA": "ja",
     "HANGUL": "ko",
     "THAI": "th",
     "DEVANAGARI": "hi",
@@ -182,7 +183,7 @@ def first_words(text: str, most: int) -> str:
     return " ".join(shown).rstrip()
 
 
-def short_stretches(text: str, most: int) -> Iterator[tuple[int, int]]:
+def short_stretches(text: str, most: int) -> Iterator[Span]:
     """Yield where sentences begin and end, or the words of one that has more than `most`."""
     for start, end in _sentences(text):
         if count_words(text[start:end]) <= most:
@@ -194,7 +195,7 @@ def short_stretches(text: str, most: int) -> Iterator[tuple[int, int]]:
                 yield at + first, at + last
 
 
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
+def _sentences(text: str) -> Iterator[Span]:
     start = len(text) - len(text.lstrip())
     for match in _SENTENCE_END.finditer(text):
         end, after = match.span(1) if match[1] is not None else match.span(2)
@@ -205,7 +206,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text.rstrip())
 
 
-def _slices(word: str) -> Iterator[tuple[int, int]]:
+def _slices(word: str) -> Iterator[Span]:
     """Cut a word that is too long, never before a character that combines with another."""
     start = 0
     while len(word) - start > LONGEST_SLICE:

@@ -67,7 +67,9 @@ def objects_in(text: str) -> tuple[list[JsonObject], str]:
 
 
 def _scan(text: str) -> tuple[list[JsonObject], str]:
-    objects, prose, end = list[JsonObject](), "", 0
+    objects = []
+    prose = ""
+    end = 0
     for tries, brace in enumerate(re.finditer(r"\{", text)):
         at = brace.start()
         if tries > MOST_OBJECTS:
@@ -112,7 +114,8 @@ def objects_named(value: object, names: re.Pattern[str]) -> list[JsonObject]:
 
     The `arguments` of a tool call may be JSON in a text.
     """
-    waiting, holders = [value], list[JsonObject]()
+    waiting = [value]
+    holders = []
     while waiting:
         part = waiting.pop()
         if isinstance(part, list):

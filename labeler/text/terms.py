@@ -109,7 +109,7 @@ class Analyzer(NamedTuple):
 
     def terms(self, text: str) -> list[str]:
         """The index terms of a text, in order."""
-        return [*map(self.term_of, self.words(text))]
+        return list(map(self.term_of, self.words(text)))
 
 
 def words_to_stem(text: str) -> list[str]:
@@ -160,7 +160,7 @@ class TermStatistics:
     @classmethod
     def of(cls, corpus: Iterable[Sequence[str]]) -> TermStatistics:
         """Count the terms of documents that are given as lists of terms."""
-        frequency: Counter[str] = Counter()
+        frequency = Counter[str]()
         count = length = 0
         for document in corpus:
             frequency.update(set(document))

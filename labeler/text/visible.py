@@ -86,7 +86,8 @@ def _has_unseen(text: str) -> bool:
 
 def _spells(match: re.Match[str]) -> bool:
     """Whether what is not seen belongs to the letters or the pictures beside it."""
-    unseen, text = match[0], match.string
+    unseen = match[0]
+    text = match.string
     before = text[max(0, match.start() - 1) : match.start()]
     after = text[match.end() : match.end() + 1]
     if len(unseen) > 1:

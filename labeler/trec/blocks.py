@@ -68,8 +68,8 @@ QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers, grade_of)
 
 
 @contextmanager
-def copy_by_query(path: Path, kind: Kind, block: int, *, by_id: bool = False) -> Iterator[Path]:
-    """A copy of a file in which the lines of each query stand together, while a block runs.
+def copy_by_query(path: Path, block: int, *, by_id: bool) -> Iterator[Path]:
+    """A copy of a run in which the lines of each query stand together, while a block runs.
 
     Queries come in the order in which they first appear, or `by_id`. Held are some fifty bytes for
     each stretch of lines of one query.
@@ -77,7 +77,7 @@ def copy_by_query(path: Path, kind: Kind, block: int, *, by_id: bool = False) ->
     numbers: dict[bytes, int] = {}
     parts: list[tuple[Small, Integers, Integers]] = []
     with file_problems(path), tempfile.TemporaryFile(buffering=0) as lines, scratch_file() as copy:
-        for part in fields(path, kind.columns, block):
+        for part in fields(path, RUN.columns, block):
             stretches, offset, end = Stretches.of(part), lines.tell(), int(part.ends[-1, -1]) + 1
             lines.write(part.text[:end].tobytes())
             start = part.starts[stretches.edges[:-1], 0]
@@ -192,14 +192,14 @@ class Scattered(Exception):
     """The lines of a query do not stand together."""
 
 
-def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
-    """All lines of a file in one pass, about `block` bytes at a time, no query in two batches.
+def streamed(path: Path, block: int) -> Iterator[Batch]:
+    """All lines of a run in one pass, about `block` bytes at a time, no query in two batches.
 
     Raises `Scattered` at a query that appears again after another one.
     """
     done = set()
     last, held = b"", list[bytes]()  # the query whose lines may go on, and its lines so far
-    for part in fields(path, kind.columns, block):
+    for part in fields(path, RUN.columns, block):
         stretches = Stretches.of(part)
         names, edges = stretches.names, stretches.edges.tolist()
         first = 0
@@ -209,24 +209,24 @@ def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
         if first == len(names):
             continue
         if held:
-            yield _batch_of_one(last, held, kind)
+            yield _batch_of_one(last, held)
             done.add(last)
         if len(set(names)) < len(names) or not done.isdisjoint(names[first:]):
             raise Scattered
         if len(names) - 1 > first:
             whole = stretches.slice(first, len(names) - 1)
-            yield _batch_of(part.slice(edges[first], edges[-2]), whole, kind)
+            yield _batch_of(part.slice(edges[first], edges[-2]), whole)
             done.update(whole.names)
         last, held = names[-1], [part.lines(edges[-2], edges[-1])]
-    yield _batch_of_one(last, held, kind)
+    yield _batch_of_one(last, held)
 
 
-def _batch_of(part: Fields, stretches: Stretches, kind: Kind) -> Batch:
-    return Batch(stretches.names, stretches.of_line, keys(part, 2), kind.values(part), part)
+def _batch_of(part: Fields, stretches: Stretches) -> Batch:
+    return Batch(stretches.names, stretches.of_line, keys(part, 2), RUN.values(part), part)
 
 
-def _batch_of_one(query: bytes, lines: list[bytes], kind: Kind) -> Batch:
-    part = split(b"".join(lines), kind.columns, 2)
+def _batch_of_one(query: bytes, lines: list[bytes]) -> Batch:
+    part = split(b"".join(lines), RUN.columns, 2)
     if part is None:
         raise Irregular
-    return _batch_of(part, Stretches([query], np.array([0, len(part.starts)])), kind)
+    return _batch_of(part, Stretches([query], np.array([0, len(part.starts)])))

@@ -16,7 +16,7 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import byte_blocks, numbered_lines, rereadable
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, quiet
 from labeler.trec.blocks import BLOCK, QRELS, RUN, Batch, Scattered, copy_by_query, streamed
 from labeler.trec.columns import Irregular
 from labeler.trec.pairs import PairColumns, read_numbers
@@ -33,7 +33,7 @@ GradedRow = tuple[int | str, str, str, int]
 """The number of a line, or what else says where; a query, a document and its grade."""
 
 
-def read_qrels(path: Path | str, warn: Note = lambda _message: None) -> PairColumns[int]:
+def read_qrels(path: Path | str, warn: Note = quiet) -> PairColumns[int]:
     """The grades of a qrels file, `qrels[query][document]`, in the file's order.
 
     A pair that stands there twice with one grade is counted in a warning; with two grades it is
@@ -50,7 +50,7 @@ def read_qrels(path: Path | str, warn: Note = lambda _message: None) -> PairColu
     return read_numbers(Path(path), QRELS, lambda path: read_qrels_by_line(path, warn))
 
 
-def read_qrels_by_line(path: Path, warn: Note = lambda _message: None) -> Qrels:
+def read_qrels_by_line(path: Path, warn: Note = quiet) -> Qrels:
     """The same, line by line: it knows the lines that are wrong, and takes several times longer."""
 
     def graded() -> Iterator[GradedRow]:
@@ -177,9 +177,9 @@ def through_run(
         with suppress(Irregular, BadInput):
             with suppress(Scattered):
                 if not by_id:
-                    return use(streamed(path, RUN, block))
-            with copy_by_query(path, RUN, block, by_id=by_id) as copy:
-                return use(streamed(copy, RUN, block))
+                    return use(streamed(path, block))
+            with copy_by_query(path, block, by_id=by_id) as copy:
+                return use(streamed(copy, block))
         run = PairColumns.of(read_run_by_line(path), np.float64)
         return use((run.by_id() if by_id else run).batches())
 

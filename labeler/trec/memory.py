@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
-from labeler.messages import Note
+from labeler.messages import Note, quiet
 from labeler.trec.columns import Fields, Ids, Irregular, Small, joined_texts, keys, mixed
 from labeler.trec.files import gathered, read_qrels, read_run
 from labeler.trec.pairs import PairColumns, factorised
@@ -50,9 +50,7 @@ _SCORE: Columns = (_QUERY, _DOCUMENT, ("score", "score"))
 """The names of the three columns: ir_measures' first, then PyTerrier's."""
 
 
-def as_qrels(
-    source: Source, warn: Note = lambda _message: None, *, name: str = "qrels"
-) -> PairColumns[int]:
+def as_qrels(source: Source, warn: Note = quiet, *, name: str = "qrels") -> PairColumns[int]:
     """The grades that a path, a dict, a DataFrame or rows of (query, document, grade) hold.
 
     A DataFrame has the columns `query_id`, `doc_id`, `relevance` (ir_measures) or `qid`, `docno`,
@@ -151,23 +149,15 @@ class _Held:
         if not len(self.documents):
             raise Irregular
         queries, _ = _plain_ids(self.queries)
-        values, query, ids = (
-            checked(self.values),
-            self.query,
-            keys(_plain_ids(self.documents)[1], 0),
-        )
+        values, ids = checked(self.values), keys(_plain_ids(self.documents)[1], 0)
         if self.numbered:
-            marks = np.sort(ids.hashes + mixed(query))
+            marks = np.sort(ids.hashes + mixed(self.query))
             if (marks[1:] == marks[:-1]).any():
                 raise Irregular
         if any(query_id.startswith("#") for query_id in queries):
             raise Irregular
-        if self.numbered and (query[1:] < query[:-1]).any():
-            order = np.argsort(query, kind="stable")
-            query, values, ids = query[order], values[order], ids.take(order)
-        edges = np.searchsorted(query, np.arange(len(queries) + 1))
-        places = np.arange(len(query), dtype=np.int32)
-        return PairColumns(tuple(queries), edges, Ids(ids), places, values)
+        places = np.arange(len(values), dtype=np.int32)
+        return PairColumns.of_places(queries, self.query, Ids(ids), places, values)
 
     def checked(self, name: str) -> Iterator[Row]:
         """Pair by pair, with checked ids; `BadInput` where there is none."""

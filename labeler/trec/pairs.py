@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Integers, Places
 from labeler.data import Pair
-from labeler.errors import BadInput, Misconfigured
-from labeler.files.boundary import reading
+from labeler.errors import BadInput
+from labeler.files.boundary import needing, reading
 from labeler.files.read import rereadable
 from labeler.trec.blocks import Batch, Kind
 from labeler.trec.columns import (
@@ -92,6 +92,26 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         return cls(tuple(table), edges, documents, document, value, tuple(labels))
 
     @classmethod
+    def of_places(
+        cls,
+        queries: Iterable[str],
+        query: Small,
+        documents: Sequence[str],
+        document: Small,
+        value: NDArray[Any],
+    ) -> PairColumns[Any]:
+        """Pairs in any order, each once, whose `query` and `document`, `(n,)`, are places of ids.
+
+        Those of a query come to stand together, in their order.
+        """
+        if (query[1:] < query[:-1]).any():
+            order = np.argsort(query, kind="stable")
+            query, document, value = query[order], document[order], value[order]
+        names = tuple(queries)
+        edges = np.searchsorted(query, np.arange(len(names) + 1))
+        return cls(names, edges, documents, document, value)
+
+    @classmethod
     def of_pairs(cls, values: Mapping[Pair, Value], dtype: Any = None) -> PairColumns[Value]:
         """The columns of a dict by pairs; `dtype` is as of `of`."""
         table: dict[str, dict[str, Value]] = {}
@@ -114,9 +134,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """The keys of the `documents`."""
         return keys_of(self.documents)
 
-    def batches(self, size: int = BATCH) -> Iterator[Batch]:
-        """About `size` pairs at a time, no query in two batches, as lines of a file are held."""
-        starts = self.edges[:-1] // size
+    def batches(self) -> Iterator[Batch]:
+        """About `BATCH` pairs at a time, no query in two batches, as lines of a file are held."""
+        starts = self.edges[:-1] // BATCH
         firsts = np.flatnonzero(np.diff(starts, prepend=-1)) if len(starts) else np.zeros(1, int)
         firsts = np.append(firsts, len(starts))
         for first, last in pairwise(firsts.tolist()):
@@ -275,12 +295,8 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same three columns in Arrow's form, ids as dictionaries; needs `pyarrow`."""
-        try:
+        with needing("Arrow's form needs pyarrow: pip install 'ir-labeler[parquet]'"):
             import pyarrow as pa
-        except ImportError as error:
-            raise Misconfigured(
-                "Arrow's form needs pyarrow: pip install 'ir-labeler[parquet]'"
-            ) from error
         columns = {
             "query_id": pa.DictionaryArray.from_arrays(self.query, pa.array(self.queries)),
             "doc_id": pa.DictionaryArray.from_arrays(self.document, pa.array(list(self.documents))),
@@ -453,11 +469,8 @@ def _gathered(
         parts.append((query, words_of(part, 2, evenly=True), values_of(part)))
     documents, document = numbered(joined_words([words for _, words, _ in parts]))
     query, value = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
-    if (np.diff(query) < 0).any():  # lines of one query stand apart
-        order = np.argsort(query, kind="stable")
-        query, document, value = query[order], document[order], value[order]
     key = np.sort(query.astype(np.int64) * len(documents) + document)
     if (key[1:] == key[:-1]).any():  # a pair stands there twice
         raise Irregular
-    edges = np.searchsorted(query, np.arange(len(queries) + 1))
-    return PairColumns(tuple(name.decode() for name in queries), edges, documents, document, value)
+    names = [name.decode() for name in queries]
+    return PairColumns.of_places(names, query, documents, document, value)

@@ -20,7 +20,7 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
-from labeler.messages import Advance, counted
+from labeler.messages import Advance, counted, quiet
 from labeler.trec.blocks import Batch
 from labeler.trec.columns import Codes, Small, id_ranks, ids_at, split
 from labeler.trec.files import ranking
@@ -57,9 +57,7 @@ def ranked_part(batch: Batch, order: Integers) -> RankedPart:
     return RankedPart(batch.names, batch.query[order], batch.texts(order), batch.score[order])
 
 
-def write_run(
-    path: Path, run: Run, tag: str, advance: Advance = lambda _done, _total: None
-) -> None:
+def write_run(path: Path, run: Run, tag: str, advance: Advance = quiet) -> None:
     """Write a run in trec_eval's order, gzip where `path` ends in `.gz`; it reads back exactly.
 
     `advance` counts queries.

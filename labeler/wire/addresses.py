@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, ip_address
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from labeler.errors import Misconfigured
@@ -55,6 +55,20 @@ def host_of(parts: SplitResult) -> str:
     """The host of an address, where this machine's own names are one."""
     host = parts.hostname or ""
     return THIS_MACHINE if host in LOOPBACK else host
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine reaches what listens at a host."""
+    return host.lower() == "localhost" or (is_address(host) and ip_address(host).is_loopback)
+
+
+def is_address(text: str) -> bool:
+    """Whether a host is an address in digits, and no name that may lead anywhere."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def masked(address: str) -> str:

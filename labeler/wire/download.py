@@ -14,7 +14,7 @@ from labeler import __version__
 from labeler.errors import BadInput, Misconfigured, NoAnswer, ProviderError
 from labeler.files.paths import file_to_append, is_own_file, new_file
 from labeler.files.read import file_problems, sha256_of
-from labeler.messages import Advance
+from labeler.messages import Advance, quiet
 from labeler.wire.addresses import server_address
 from labeler.wire.gate import named
 
@@ -38,10 +38,6 @@ class Remote(NamedTuple):
     url: str
     size: int
     sha256: str
-
-
-def quiet(_done: int, _total: int) -> None:
-    """Show no progress."""
 
 
 def check_sha256(path: Path, expected: str, origin: str) -> None:

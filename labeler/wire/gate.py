@@ -88,18 +88,6 @@ def forget(address: str) -> list[str]:
     return gone
 
 
-def trusted_variable(where: Place) -> str | None:
-    """The variable of a place's key, empty without one; None where the place is not trusted.
-
-    If it lies below several addresses, the longest decides.
-    """
-    addresses = trusted()
-    for address in sorted(addresses, key=len, reverse=True):
-        if Place.of(address).covers(where):
-            return addresses[address]
-    return None
-
-
 def _others(address: str) -> dict[str, str]:
     where = Place.of(_without_query(address))
     return {other: name for other, name in trusted().items() if Place.of(other) != where}
@@ -194,11 +182,13 @@ def named(address: str, key: str = "") -> Admitted:
 def check_named(where: Place, shown: str, named_by: object = "") -> Sequence[str]:
     """The variables that may hold a place's key, the first first.
 
-    `Misconfigured` where a file alone names it.
+    If it lies below several trusted addresses, the longest decides. `Misconfigured` where a file
+    alone names it.
     """
-    trusted = trusted_variable(where)
-    if trusted is not None:
-        return (trusted,) if trusted else ()
+    addresses = trusted()
+    for address in sorted(addresses, key=len, reverse=True):
+        if Place.of(address).covers(where):
+            return tuple(filter(None, [addresses[address]]))
     own = where.variables
     for variable, other in named_in_environment().items():
         if other.covers(where):

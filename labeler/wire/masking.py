@@ -25,7 +25,9 @@ def without_key(body: bytes, key: str) -> bytes:
 
     Log probabilities are left out then, as their tokens may spell the key.
     """
-    body = in_utf8(body)
+    encoding = json.detect_encoding(body)
+    if not encoding.startswith("utf-8"):  # JSON may be in UTF-16 or UTF-32, too
+        body = body.decode(encoding, "replace").encode("utf-8", "replace")
     masked = _masked(body, key) if len(key) >= SHORTEST_KEY else body
     if masked == body:
         return body
@@ -43,14 +45,6 @@ def hidden(text: str, key: str) -> str:
     if len(key) >= SHORTEST_KEY:
         return _masked(text.encode("utf-8", "surrogatepass"), key).decode("utf-8", "surrogatepass")
     return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", MASK, text) if key else text
-
-
-def in_utf8(body: bytes) -> bytes:
-    """A body as UTF-8, so that a key in it is found: JSON may be in UTF-16 or UTF-32, too."""
-    encoding = json.detect_encoding(body)
-    if encoding.startswith("utf-8"):
-        return body
-    return body.decode(encoding, "replace").encode("utf-8", "replace")
 
 
 def _masked(body: bytes, key: str) -> bytes:

@@ -429,7 +429,8 @@ def test_a_gate_holds_the_value_or_the_low_end_and_fails_with_five(
 ) -> None:
     files = [str(shared / "dl19" / name) for name in ("nist.qrels", "gpt-4o.qrels")]
     assert execute(["agree", *files, "-s", "kappa", "--require-low", "kappa:0.25"]) == 0
-    assert execute(["agree", *files, "-s", "kappa", "--require-low", "kappa:0.33"]) == 5
+    assert execute(["agree", *files, "-s", "kappa", "--require-low", "kappa:0.33"]) == 6
+    assert execute(["agree", *files, "-s", "kappa", "--require-low", "kappa:0.5"]) == 5
     assert execute(["agree", *files, "--require", "kappa:0.33"]) == 0
     assert execute(["agree", *files, "-s", "kappa", "--require", "mae:0.9"]) == 0
     assert execute(["agree", *files, "-s", "kappa", "--require", "mae:0.1"]) == 5

@@ -59,7 +59,16 @@ def test_shares_of_advantage_are_those_counted_by_hand() -> None:
     assert (cy.assessors, cy.persons) == (pytest.approx(5 / 6), pytest.approx(3 / 6))
     assert test.advantage.value == pytest.approx((4 / 6 + 4 / 5 + 5 / 6) / 3)
     assert (test.winning_rate, test.passes) == (0, False)
-    assert "wins against 0 of 3, at a cost-benefit of 0.1" in test.verdict
+    assert test.verdict.startswith("so few queries show of no assessor")
+
+
+@pytest.mark.parametrize(("queries", "may"), [(5, False), (6, True)])
+def test_below_six_queries_it_is_said_that_nobody_could_pass(queries: int, may: bool) -> None:
+    rng = np.random.default_rng(0)
+    grades = np.column_stack([rng.integers(0, 3, (10 * queries, 3)), np.full(10 * queries, 1)])
+    matrix = matrix_of(np.repeat(np.arange(queries), 10), (0, 1, 2, 3), grades)
+    verdict = alternative_test(matrix, "llm").verdict
+    assert ("however good" in verdict) is not may
 
 
 def test_the_test_over_queries_is_a_t_test_of_a_ratio_over_queries() -> None:

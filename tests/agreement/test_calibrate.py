@@ -79,6 +79,7 @@ def test_distributions_that_are_too_sure_come_to_hold(tmp_path: Path) -> None:
     for cut in result.cuts:
         assert cut.before.error > 0.04
         assert cut.after.error < 0.02
+        assert cut.after.low == 0  # a fit leans away from what is left out
     assert result.log_loss["calibrated"].value < result.log_loss["as it came"].value
     assert result.gain is not None
     assert result.gain.low is not None

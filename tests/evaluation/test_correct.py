@@ -491,7 +491,7 @@ def test_a_random_sample_is_suspected_in_one_of_twenty_cases_whatever_the_featur
         drawn = np.random.default_rng(seed).choice(40, 12, replace=False)
         found = balance(features, drawn, shuffles=499)
         assert found is not None
-        assert found.furthest != 3
+        assert found.feature != 3
         suspected += found.p < 0.05
     assert 3 <= suspected <= 18  # 10 are expected
 

@@ -40,7 +40,7 @@ def test_an_assessor_that_stays_as_it_is_raises_nothing() -> None:
 def test_two_sessions_tell_neither_a_drift_nor_that_there_is_none() -> None:
     drift = judge_drift(weekly(judged(), [0, 0.9]), "llm")
     assert (kinds(drift), drift.is_open) == ([], True)
-    assert "next: 3 more controls, a day each" in str(drift.findings[0])
+    assert "next: 3 more sessions, a control each" in str(drift.findings[0])
 
 
 @pytest.mark.parametrize("world", tiers(["leaning", "weeks", "noise", "stable"], "weeks"))

@@ -9,7 +9,8 @@ import pytest
 from made_clicks import ClickWorld, made_clicks
 
 from labeler.monitoring.log import open_log
-from labeler.monitoring.online import OnlineMeasures, online
+from labeler.monitoring.online import OnlineMeasures, less, online
+from labeler.report.table import Interval
 
 
 def log_file(path: Path, world: ClickWorld, **columns: Any) -> Path:
@@ -47,6 +48,18 @@ def test_a_worse_variant_is_told(measured: OnlineMeasures) -> None:
     assert float(difference["difference high"]) < 0
     texts = "\n".join(map(str, measured.findings))
     assert "b is worse than a by CTR" in texts
+
+
+def test_differences_of_variants_hold_together_and_none_has_no_width() -> None:
+    half, none = Interval(0.5, 0.45, 0.55), Interval(0.0, 0.0, 0.04)
+    alone, one_of_eight = less(half, none, 1), less(half, none, 8)
+    assert alone.value == one_of_eight.value == 0.5
+    assert (alone.low, alone.high) == pytest.approx((0.5 - np.hypot(0.05, 0.04), 0.55))
+    assert one_of_eight.low is not None
+    assert one_of_eight.low < 0.5 - 1.3 * np.hypot(0.05, 0.04)
+    alike = less(none, none, 1)
+    assert (alike.value, alike.low, alike.high) == (0.0, -0.04, 0.04)
+    assert less(half, Interval(0.5, None, None), 1).value is None
 
 
 def test_the_measures_show_themselves_as_json_and_tables(measured: OnlineMeasures) -> None:

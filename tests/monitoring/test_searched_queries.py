@@ -4,10 +4,17 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from labeler.errors import BadInput
-from labeler.monitoring.queries import Search, SearchedQueries, counted, searched_queries
+from labeler.monitoring.queries import (
+    Search,
+    SearchedQueries,
+    counted,
+    searched_queries,
+    shift_of_weeks,
+)
 from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log
 
 
@@ -42,6 +49,52 @@ def test_the_same_log_gives_the_same_figures(tmp_path: Path) -> None:
     assert [week["searches"] for week in backwards["weeks"]] == [
         week["searches"] for week in first["weeks"]
     ]
+
+
+def weeks_of(shares: list[float], searches: int = 1000, seed: int = 0) -> np.ndarray:
+    """Weeks in which that share of the searches goes to queries that nobody used before."""
+    rng = np.random.default_rng(seed)
+    usual = np.append(np.arange(1, 101) ** -0.7, np.zeros(10))
+    others = np.append(np.zeros(100), np.full(10, 0.1))
+    chances = [(1 - share) * usual / usual.sum() + share * others for share in shares]
+    return np.array([rng.multinomial(searches, of) for of in chances]).T
+
+
+def test_a_week_of_other_searches_is_an_alarm_that_stays_and_one_like_the_others_is_none() -> None:
+    calm, turned = [0.0] * 12, [0.3] * 4
+    assert not any(shift_of_weeks(weeks_of(calm, seed=seed)).alarms for seed in range(20))
+    for since in range(1, 5):
+        (alarm,) = shift_of_weeks(weeks_of(calm + turned[:since])).alarms
+        assert alarm.size == pytest.approx(0.25, abs=0.07)
+    assert not shift_of_weeks(weeks_of([*calm, 0.3, 0.0, 0.0])).alarms
+
+
+def test_where_weeks_differ_by_themselves_one_more_is_no_alarm() -> None:
+    varying = [0.3, 0.0, 0.2, 0.4, 0.1, 0.25, 0.05, 0.35, 0.3]
+    assert not shift_of_weeks(weeks_of(varying)).alarms
+
+
+def test_fewer_searches_are_no_other_searches_and_few_weeks_tell_nothing() -> None:
+    weeks = weeks_of([0.0] * 9)
+    weeks[:, -1] = weeks_of([0.0], 600)[:, 0]
+    assert not shift_of_weeks(weeks).alarms
+    weeks[:, 4] = weeks_of([1.0], 20)[:, 0]  # too few to count
+    assert shift_of_weeks(weeks).others == 7
+    assert shift_of_weeks(weeks[:, :5]).missing == 2
+    assert shift_of_weeks(weeks[:, :0]).missing == 5
+
+
+def test_weeks_that_the_log_holds_in_part_are_not_compared(tmp_path: Path) -> None:
+    log = list(made_log(8, 100))
+    collection = made_collection(tmp_path / "made")
+    whole = searched_queries(collection, log).shift
+    assert whole.others == 7
+    assert not whole.alarms
+    part = [search for search in log if search.day < MONDAY + timedelta(days=53)]
+    assert searched_queries(collection, part).shift.others == 6
+    turned = searched_queries(collection, made_log(8, 400, share=0.5, start=7))
+    assert [alarm.about for alarm in turned.alarms] == ["query-drift"]
+    assert json.loads(json.dumps(turned.as_json()))["shift"]["departures"]
 
 
 def test_of_few_searches_no_query_is_proposed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.scores import Comparing, summary_interval
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
+from labeler.metrics.scores import Weighting
 from labeler.stats.families import Verdict, each_pair
 from labeler.stats.intervals import (
     Replicates,
@@ -30,13 +32,14 @@ from labeler.stats.intervals import (
     percentile,
     stretched,
 )
-from labeler.stats.means import bounded_interval, mean_interval
+from labeler.stats.means import bounded_interval, effect_of, mean_interval
 from labeler.stats.student import t_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
 from simulate_coverage import simulated
 
+Draw = Callable[[np.random.Generator, int], Floats]
 RNG = np.random.default_rng(0)
 TABLES = simulated(RNG, 30)
 
@@ -228,3 +231,39 @@ def test_another_set_lies_where_students_prediction_has_it() -> None:
     half = t_of(19) * values.std(ddof=1) * np.sqrt(1 / 20 + 1 / 20)
     assert (low, high) == pytest.approx((mean - half, mean + half))
     assert of_next_set(0.9, 0.5, 1.0, (0.0, 1.0)) == pytest.approx((0.9 - 0.4 * 2**0.5, 1.0))
+
+
+def test_an_effect_is_the_mean_in_standard_deviations_however_queries_weigh() -> None:
+    values = np.random.default_rng(3).normal(0.3, 1.0, 20)
+    effect, low, high = effect_of(values)
+    assert effect == pytest.approx(values.mean() / values.std(ddof=1))
+    assert effect_of(values, Weighting(np.full(20, 3.0))) == pytest.approx((effect, low, high))
+    assert effect_of(10 * values) == pytest.approx((effect, low, high))
+    assert effect_of(-values) == pytest.approx((-effect, -high, -low))
+    weights = np.random.default_rng(4).random(20)
+    mean = np.average(values, weights=weights)
+    expected = mean / np.sqrt(np.cov(values, aweights=weights))
+    assert effect_of(values, Weighting(weights))[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("values", [[0.1] * 9, [0.0] * 5, [0.0, 0.0, 0.0, 1.0], [0.5], [1.0, 2.0]])
+def test_no_effect_is_said_of_differences_that_are_alike_without_one(values: list[float]) -> None:
+    assert np.isnan(effect_of(np.array(values))).all()
+
+
+def lognormal(rng: np.random.Generator, queries: int) -> Floats:
+    return np.exp(rng.normal(0.0, 0.8, queries)) - 1.2
+
+
+def mostly_tied(rng: np.random.Generator, queries: int) -> Floats:
+    return np.where(rng.random(queries) < 0.6, 0.0, rng.normal(0.2, 0.3, queries))
+
+
+@pytest.mark.parametrize("draw", [lognormal, mostly_tied])
+@pytest.mark.parametrize("queries", [10, 25, 50])
+def test_intervals_of_effects_hold_in_skewed_and_tied_worlds(draw: Draw, queries: int) -> None:
+    many = draw(np.random.default_rng(0), 400_000)
+    truth, rng = many.mean() / many.std(), np.random.default_rng(queries)
+    ends = [effect_of(draw(rng, queries)) for _ in range(300)]
+    held = [low <= truth <= high for _, low, high in ends if not np.isnan(low)]
+    assert np.mean(held) >= 0.93

@@ -14,7 +14,6 @@ from plain_rankings import plain_rankings
 
 from labeler.errors import BadInput
 from labeler.metrics import JudgedPairs, Rankings, evaluate, rankings, score
-from labeler.trec.blocks import RUN as RUN_COLUMNS
 from labeler.trec.blocks import streamed
 from labeler.trec.files import read_qrels, read_qrels_by_line, read_run_by_line
 from labeler.trec.pairs import PairColumns
@@ -192,7 +191,7 @@ def test_scores_are_read_as_python_reads_them(value: float, digits: int, scratch
     texts = [text for text in texts if math.isfinite(float(text))]
     path = scratch / "a.trec"
     path.write_text("".join(f"{n} Q0 a 1 {text} t\n" for n, text in enumerate(texts)))
-    scores = np.concatenate([batch.score for batch in streamed(path, RUN_COLUMNS, 1 << 20)])
+    scores = np.concatenate([batch.score for batch in streamed(path, 1 << 20)])
     assert scores.tolist() == [float(text) for text in texts]
 
 

@@ -277,7 +277,7 @@ def _beside_people(
     sides: Sides, people: Source | None, runs: RunSources, options: DiffOptions
 ) -> BesidePeople:
     """How far the two agree with people, or why that is not said."""
-    if any(parent.is_by_grades for _, _, parent in sides.parts):
+    if any(parent.picking for _, _, parent in sides.parts):
         return BesidePeople(withheld=PICKED)
     collection, notes = sides.collection, list[Finding]()
     names: Sequence[str] = sides.names

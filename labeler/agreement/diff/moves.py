@@ -108,7 +108,7 @@ class Noise(Result):
     `retests` are of either set, None where it was asked once. `by_chance` is the share of pairs
     that would move between two sets by one assessor: the mean of the two retests, which is too
     small where the replies of one session are alike. `change` is of all common pairs that controls
-    asked about: both sets' of one day, or those of the earlier set on several.
+    of both sets asked about on one day.
 
     Pairs picked by their old grade are likelier to have a stray one. For them `by_chance` is the
     share that gets another grade when asked again.
@@ -199,7 +199,7 @@ def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> No
         share_off_diagonal(tables, options),
         kappa_of(tables, once.grades, options),
         share_of(np.mean(apart, axis=0), tables.sum(axis=(1, 2)), options),
-        _change(once, controls, picking, options.seed),
+        _change(once, controls, options.seed),
     )
 
 
@@ -213,22 +213,16 @@ def _moved_again(asked: GradeMatrix, *, is_picking: bool) -> Floats:
     return np.asarray(np.mean([off_diagonal(asked.tables(*link)) for link in links], axis=0))
 
 
-def _change(
-    once: GradeMatrix, controls: Sequence[Controls], picking: Sequence[bool], seed: int
-) -> Drift:
-    """Whether the later set's assessor grades as the earlier one's.
+def _change(once: GradeMatrix, controls: Sequence[Controls], seed: int) -> Drift:
+    """Whether the later set's assessor grades as the earlier one's, by a day that asked both again.
 
-    By the last day on which both were asked again, or by the days of the earlier one alone. Pairs
-    that were picked by a grade say nothing by it.
+    How sessions lean differs from day to day, so other days do not tell.
     """
-    (before, after), (old, new) = once.numbers.T, map(dict, controls)
-    if common := sorted(old.keys() & new.keys()):
-        beside = old.pop(common[-1])
-        return change(new[common[-1]], np.column_stack([before, *old.values()]), beside, seed)
-    if picking[1]:
+    before, (old, new) = once.numbers[:, 0], map(dict, controls)
+    if not (common := sorted(old.keys() & new.keys())):
         return Drift(0)
-    own = np.full(len(before), np.nan) if picking[0] else before
-    return change(after, np.column_stack([own, *old.values()]), seed=seed)
+    beside = old.pop(common[-1])
+    return change(new[common[-1]], np.column_stack([before, *old.values()]), beside, seed)
 
 
 # How far each of two sets of grades agrees with people, and which of them is closer.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels
 from labeler.agreement.sources import JUDGEMENTS, assessor_of, weights_of_people
-from labeler.collection.card import QUERIES, Parent, parent_of
+from labeler.collection.card import QUERIES, SAMPLE, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, judged_in, read_set
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.scale import grade_names
@@ -93,7 +93,7 @@ class Sides(NamedTuple):
             return ""
         _, _, parent = self.parts[-1]
         hold = "the shares are of these alone"
-        if all(part.is_sample for _, _, part in self.parts) and not self.unfinished:
+        if all(part.kind == SAMPLE for _, _, part in self.parts) and not self.unfinished:
             hold = "the shares hold for all of these"
         return (
             f" Judged were {parent.pairs:,} of the {count_of(parent.of_pairs, 'pair')} "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.outline import Lines, Outline, line_at, lines_of
+from labeler.messages import squeezed
 
 _HEADING = re.compile(r"([=#]{1,6}) +(\S.*)")
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?: +(.*))?")
@@ -56,7 +57,8 @@ class _Reader:
 
     def take(self) -> None:
         """Read the block that begins in the line at hand."""
-        number, line = self.lines[self.at][0], line_at(self.lines, self.at)
+        number = self.lines[self.at][0]
+        line = line_at(self.lines, self.at)
         self.at += 1
         fence = _FENCE.fullmatch(line)
         kind = fence.lastgroup if fence else ""
@@ -75,7 +77,8 @@ class _Reader:
 
     def until(self, closing: str) -> Lines:
         """The lines up to one that closes a block, or all that follow."""
-        begin, following = self.at, range(self.at, len(self.lines))
+        begin = self.at
+        following = range(self.at, len(self.lines))
         end = next((n for n in following if line_at(self.lines, n) == closing), len(self.lines))
         self.at = end + 1
         return self.lines[begin:end]
@@ -106,7 +109,8 @@ class _Reader:
 
     def add_paragraph(self, line: str, number: int) -> None:
         """Add a paragraph or an item with the lines that it goes on in; indented ones are code."""
-        begin, item = self.at, _ITEM.fullmatch(line)
+        begin = self.at
+        item = _ITEM.fullmatch(line)
         marks = (_FENCE, _ITEM, _ATTRIBUTE, _BLOCK, _MACRO, _HEADING)
         while self.at < len(self.lines) and not any(
             mark.fullmatch(line_at(self.lines, self.at)) for mark in marks
@@ -116,7 +120,8 @@ class _Reader:
         words = " ".join([item[2] if item else line, *(text for _, text in more)])
         if item:
             indent = "  " * (len(item[1]) - 1 if item[1][0] in "*." else 0)
-            tight, self.item_before = self.item_before == begin - 1, self.at
+            tight = self.item_before == begin - 1
+            self.item_before = self.at
             self.outline.prose(f"{indent}- {self.words(words)}", number, tight=tight)
         elif line.startswith(" "):
             self.outline.code([(number, line), *more])
@@ -132,7 +137,7 @@ class _Reader:
     def words(self, text: str) -> str:
         """The words of a paragraph: links by their text, names of attributes by their values."""
         text = _NAMED.sub(lambda name: self.values.get(name[1]) or name[0], text)
-        return " ".join(_MARKED.sub(_shown, text).split())
+        return squeezed(_MARKED.sub(_shown, text))
 
 
 def _shown(marked: re.Match[str]) -> str:

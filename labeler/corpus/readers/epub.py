@@ -20,7 +20,8 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 def read_epub(path: Path, raw: bytes) -> Extracted:
     """The book's title and the text of its chapters, without its tables of contents."""
-    outline, size = Outline(), 0
+    outline = Outline()
+    size = 0
     with opened(path, raw) as archive:
         root = archive.tree(_CONTAINER).find(".//{*}rootfile")
         book = unquote(root.get("full-path") or "") if root is not None else ""

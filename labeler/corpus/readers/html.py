@@ -29,7 +29,7 @@ script style noscript template head link meta iframe object embed svg canvas aud
 select input textarea datalist map
 """
 _UNSHOWN = frozenset(_UNSHOWN_TAGS.split())
-_AROUND = frozenset(("nav", "footer", "menu"))
+_AROUND = ("nav", "footer", "menu")
 _ROLE_NAMES = "navigation banner contentinfo search complementary menu menubar toolbar dialog"
 _ROLES = frozenset(_ROLE_NAMES.split())
 _NAMES = re.compile(
@@ -152,7 +152,8 @@ def add_html(text: str, outline: Outline, *, is_text: bool = False) -> str:
     with needing(missing_extra("html", "HTML and EPUB need")):
         from selectolax.lexbor import LexborHTMLParser
     tree = LexborHTMLParser(bounded_markup(text))
-    root, head = main_of(tree), tree.css_first("title")
+    root = main_of(tree)
+    head = tree.css_first("title")
     outline.people += map(_text_in, tree.css(_PEOPLE))
     title = _text_in(head) if head is not None else ""
     outline.metadata |= _metadata(tree)
@@ -209,7 +210,9 @@ _MARKUP = re.compile(
 )
 _EACH = re.compile(_ATTRIBUTE)
 _READ = frozenset(("class", "id", "role", "style", "hidden", "aria-hidden", "itemprop"))
-_LONGEST_TAG, _MOST_ATTRIBUTES, _MOST_OPEN = 1000, 64, 256
+_LONGEST_TAG = 1000
+_MOST_ATTRIBUTES = 64
+_MOST_OPEN = 256
 _RAW_TAGS = "title script style iframe noembed noframes noscript textarea"
 _RAW = frozenset(_RAW_TAGS.split())
 _FONTS = ("b", "big", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "u")
@@ -232,14 +235,18 @@ def bounded_markup(text: str) -> str:
     What would stand deeper stands beside. An element counts as open for as long as a parser may
     hold it open.
     """
-    parts, at, is_open = list[str](), 0, list[str]()
+    parts = []
+    at = 0
+    is_open = list[str]()
     while mark := _MARKUP.search(text, at):
         parts.append(text[at : mark.start()])
-        at, name = mark.end(), (mark[2] or "").lower()
+        at = mark.end()
+        name = (mark[2] or "").lower()
         if name in _RAW and not mark[1]:
             end = re.compile(rf"(?i)</{name}(?=[\t\n\f\r />])").search(text, at)
             stop = end.start() if end else len(text)
-            inner, at = text[at:stop], stop
+            inner = text[at:stop]
+            at = stop
             parts.append(f"<title>{inner.replace('<', '&lt;')}" if name == "title" else "")
         elif name and (name == "title" or name not in _RAW):
             parts.append(_bounded_tag(mark, name, is_open))
@@ -252,7 +259,8 @@ def bounded_markup(text: str) -> str:
 
 def _bounded_tag(mark: re.Match[str], name: str, is_open: list[str]) -> str:
     """A tag as it is handed on; `is_open` are the elements around it, the inner ones last."""
-    whole, shown = mark[0], _INSTEAD.get(name, name)
+    whole = mark[0]
+    shown = _INSTEAD.get(name, name)
     if mark[1]:
         if shown in is_open and _is_closed(shown, is_open):
             del is_open[len(is_open) - 1 - is_open[::-1].index(shown) :]
@@ -291,7 +299,7 @@ class _Walk:
 
     def children(self, node: LexborNode, depth: int) -> None:
         """Add what an element holds: its blocks, and the words between them as paragraphs."""
-        words: list[str] = []
+        words = []
         for child in node.iter(include_text=True):
             if _is_inline(child):
                 words.append(_words(child, depth))
@@ -380,7 +388,7 @@ def _is_inline(node: LexborNode) -> bool:
     if node.tag in _BLOCKS or str(node.tag).startswith(("-", "_")):
         return node.tag == "-text"
     # a block within a few levels of an inline element makes it one
-    children = [*node.iter(include_text=False)]
+    children = list(node.iter(include_text=False))
     below = (inner for child in children for inner in child.iter(include_text=False))
     return not any(inner.tag in _BLOCKS for inner in (*children, *below))
 

@@ -26,7 +26,8 @@ _LINES_OPTION = re.compile(r"[ \t]{0,200}+:lines:\s*(\d+)-(\d*)\s*")
 _FENCE = re.compile(r"[ \t]{0,200}+(`{3,}|~{3,}|-{4,}$)")
 _NUMBERS = re.compile(r"(\d*)(:|\.\.|-)?(\d*)(?:,.*)?")
 _TEXTS = (".md", ".markdown", ".mdx", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc")
-_MOST_INLINED, _DEEPEST = 1 << 20, 4
+_MOST_INLINED = 1 << 20
+_DEEPEST = 4
 
 
 @dataclass
@@ -43,9 +44,13 @@ class _Inliner:
 
     def lines(self, text: str, folder: Path, depth: int) -> Iterator[str]:
         """The lines of a text with those of the files that it includes."""
-        lines, fence, position = text.split("\n"), "", 0
+        lines = text.split("\n")
+        fence = ""
+        position = 0
         while position < len(lines):
-            line, end, source = lines[position], position + 1, None
+            line = lines[position]
+            end = position + 1
+            source = None
             if self.kind != ".adoc" and not fence and (directive := _DIRECTIVE.fullmatch(line)):
                 end = _end_of_directive(lines, position)
                 options = map(_LINES_OPTION.fullmatch, lines[position + 1 : end])
@@ -109,7 +114,8 @@ def _end_of_directive(lines: list[str], start: int) -> int:
     if mark:
         closed = (n for n in range(start + 1, len(lines)) if lines[n].strip() == mark[1])
         return next(closed, start) + 1
-    end, margin = start + 1, indentation(lines[start])
+    end = start + 1
+    margin = indentation(lines[start])
     while end < len(lines) and lines[end].strip() and indentation(lines[end]) > margin:
         end += 1
     return end

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from labeler.corpus.losses import AS_HTML, SCRIPTS, drop
 from labeler.corpus.readers.html import add_html
-from labeler.corpus.readers.outline import Extracted, Outline, finished, read_plaintext, squeezed
+from labeler.corpus.readers.outline import Extracted, Outline, finished, read_plaintext
 from labeler.errors import BadInput
+from labeler.messages import squeezed
 
 
 def read_mail(

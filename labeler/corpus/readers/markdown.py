@@ -16,8 +16,9 @@ from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.exports import property_of
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text, squeezed
+from labeler.corpus.readers.outline import UNSHOWN, Outline, role_text
 from labeler.files.jsonl import JsonObject
+from labeler.messages import squeezed
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -62,7 +63,8 @@ class Part:
     def add(self, words: str, line: int) -> None:
         """Add further words, which stand in a line."""
         if not self.begun and words.strip():
-            self.line, self.begun = line, True
+            self.line = line
+            self.begun = True
         self.words.append(words)
 
 
@@ -186,7 +188,9 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
     lines = text.split("\n")
     ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
     last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
-    values, entries, name = JsonObject(), list[Any](), ""
+    values = JsonObject()
+    entries = list[Any]()
+    name = ""
     more = defaultdict[str, list[str]](list)  # lines that a value goes on in
     if last and lines[0].startswith("+++"):
         with suppress(tomllib.TOMLDecodeError):
@@ -194,7 +198,8 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
         return json.loads(json.dumps(values, default=str)), last + 2
     for line in lines[1:last]:
         if key := _KEY.fullmatch(line):
-            entries, name = [], key[1]
+            entries = []
+            name = key[1]
             values[name] = property_of(name, _value_of(key[2])) if key[2] else entries
         elif (entry := _ENTRY.fullmatch(line)) and values:
             entries.append(_value_of(entry[1]))
@@ -240,11 +245,13 @@ def read_markdown(text: str, *, mdx: bool = False) -> TitledBlocks:
 
     whole = _LINE_ENDS.sub("\n", text).replace("\0", "\ufffd")
     values, first = front_matter(whole)
-    lines, md = whole.split("\n")[first - 1 :], parser(mdx)
+    lines = whole.split("\n")[first - 1 :]
+    md = parser(mdx)
     body = "\n".join(lines)
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     env = {"last_closing": closing, "unclosed": {}}
-    reader, outline = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first), Outline()
+    reader = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first)
+    outline = Outline()
     reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline)
     return str(values.get("title", "")), outline.blocks
 
@@ -279,7 +286,7 @@ class _Reader:
 
         It begins so many lines below its node.
         """
-        lines: Lines = []
+        lines = []
         for row in enumerate(text.removesuffix("\n").split("\n"), self.line(node) + below):
             if INCLUSION.fullmatch(row[1]):
                 drop(INCLUDES, row[1])
@@ -336,16 +343,15 @@ class _Reader:
         if directive and UNSHOWN.fullmatch(directive[1]):
             drop_directive(directive[1], f"{info}\n{node.content}")
             return
-        title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
+        title = _FENCE_TITLE.search(info)
+        language = _LANGUAGE.match(info)
         if title:
             outline.prose(title[1] or title[2], self.line(node), leads=True)
         self.code(node.content, node, outline, language[1] if language else "", below=1)
 
     def inline_tokens(self, text: str) -> Sequence[Token]:
         """The tokens of a text without blocks."""
-        from labeler.corpus.readers.markdown_tokens import inline_tokens
-
-        return inline_tokens(self.parser, text, self.env)
+        return self.parser.inline.parse(text, self.parser, self.env, [])
 
     def words(self, node: SyntaxTreeNode) -> Sequence[Token]:
         """The tokens of the words in a heading, a paragraph or a term.

@@ -37,7 +37,7 @@ _EXPRESSION = re.compile(rf"\{{\s*(?:\"([^\"{{}}]*)\"|'([^'{{}}]*)'|`([^`{{}}]*)
 
 def jsx_tag(state: StateInline, silent: bool) -> bool:
     """A tag whose attributes may be expressions in braces."""
-    match = _JSX_TAG.match(state.src, state.pos) if state.src[state.pos] == "<" else None
+    match = _JSX_TAG.match(state.src, state.pos)
     if not match or ("{" not in match[0] and len(match[0]) > 3):
         return False
     if not silent:
@@ -48,8 +48,6 @@ def jsx_tag(state: StateInline, silent: bool) -> bool:
 
 def braces(state: StateInline, silent: bool) -> bool:
     """Attributes of what stands before them, and tags of templates."""
-    if state.src[state.pos] != "{":
-        return False
     match = _INLINE_UNSHOWN.match(state.src, state.pos)
     if not match:
         match = _INLINE_ATTRIBUTES.match(state.src, state.pos)
@@ -64,7 +62,7 @@ def braces(state: StateInline, silent: bool) -> bool:
 
 def expression(state: StateInline, silent: bool) -> bool:
     """An expression of MDX: a string shows its words, anything else is known only when it runs."""
-    match = _EXPRESSION.match(state.src, state.pos) if state.src[state.pos] == "{" else None
+    match = _EXPRESSION.match(state.src, state.pos)
     if not match:
         return False
     if not silent:
@@ -155,9 +153,12 @@ def _line(state: StateBlock, line: int) -> str:
 
 def _push_paragraph(state: StateBlock, text: str, start: int, end: int, **meta: Any) -> None:
     token = state.push("paragraph_open", "p", 1)
-    token.map, token.meta = [start, end], meta
+    token.map = [start, end]
+    token.meta = meta
     inline = state.push("inline", "", 0)
-    inline.content, inline.map, inline.children = text, [start, end], []
+    inline.content = text
+    inline.map = [start, end]
+    inline.children = []
     state.push("paragraph_close", "p", -1)
 
 
@@ -232,7 +233,9 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     state.push("region_open", "div", 1).map = [start, after]
     _push_paragraph(state, title[1] if title else match[1], start, start + 1, leads=True)
     around = state.parentType, state.lineMax, state.blkIndent
-    state.parentType, state.lineMax, state.blkIndent = "region", after, state.blkIndent + 4
+    state.parentType = "region"
+    state.lineMax = after
+    state.blkIndent += 4
     state.md.block.tokenize(state, start + 1, after)
     state.parentType, state.lineMax, state.blkIndent = around
     state.push("region_close", "div", -1)

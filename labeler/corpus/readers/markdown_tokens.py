@@ -25,7 +25,7 @@ So many take 0.6 GB.
 MOST_IN_BLOCK = 100_000
 """The most tokens of the words in one block; what follows them is kept as it is written."""
 
-_CELLS = frozenset(("td_open", "td_close", "th_open", "th_close"))
+_CELLS = ("td_open", "td_close", "th_open", "th_close")
 
 
 class _Blocks(StateBlock):
@@ -46,11 +46,6 @@ def block_tokens(parser: MarkdownIt, text: str, env: JsonObject) -> list[Token]:
     state = _Blocks(text, parser, env, [])
     parser.block.tokenize(state, state.line, state.lineMax)
     return state.tokens
-
-
-def inline_tokens(parser: MarkdownIt, text: str, env: JsonObject) -> list[Token]:
-    """The tokens of the words in a text without blocks."""
-    return parser.inline.parse(text, parser, env, [])
 
 
 def rest_as_it_is(state: StateInline, _silent: bool) -> bool:

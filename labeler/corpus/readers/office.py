@@ -9,15 +9,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import (
-    Extracted,
-    Lines,
-    Outline,
-    finished,
-    squeezed,
-)
+from labeler.corpus.readers.outline import Extracted, Lines, Outline, finished
 from labeler.exchange.workbooks import Workbook, parts_in_order, related
 from labeler.files.archives import Archive, opened
+from labeler.messages import squeezed
 
 
 def read_xlsx(path: Path, raw: bytes) -> Extracted:
@@ -48,9 +43,7 @@ def read_pptx(path: Path, raw: bytes) -> Extracted:
 
 
 def _title(archive: Archive) -> str:
-    name = "docProps/core.xml"
-    title = archive.tree(name).findtext(".//{*}title") if name in archive.names else ""
-    return title or ""
+    return archive.optional("docProps/core.xml").findtext(".//{*}title") or ""
 
 
 def _drop_parts(archive: Archive, pattern: str, rule: str) -> None:
@@ -67,7 +60,7 @@ _SHAPES = ("sp", "graphicFrame")
 
 def _add_slide(outline: Outline, slide: Element) -> None:
     """Add what a slide shows: its title as a heading, then the rest in its order."""
-    shapes = [*_topmost(slide, _SHAPES)]
+    shapes = list(_topmost(slide, _SHAPES))
     marks = (shape.find(".//ph") for shape in shapes)
     kinds = ["" if mark is None else mark.get("type", "") for mark in marks]
     rest = _Document(outline=outline)
@@ -85,7 +78,7 @@ def _add_slide(outline: Outline, slide: Element) -> None:
 _HEADING = re.compile(r"(?i)heading (\d)")
 _CODE = re.compile(r"(?i)code|source|preformatted|listing|verbatim")
 _LIST = re.compile(r"List (?:Bullet|Number|Paragraph)(?: (\d))?")
-_UNSHOWN = frozenset(("Fallback", "moveFrom", "del", "pPr", "rPr"))
+_UNSHOWN = ("Fallback", "moveFrom", "del", "pPr", "rPr")
 """Elements that say again what others do, that an edit took away, or that hold no words."""
 
 _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
@@ -124,7 +117,7 @@ def _tree(archive: Archive, name: str) -> Element:
 
 def _walk(element: Element, last: Container[str]) -> Iterator[Element]:
     """What a reader sees below an element; nothing below those that are the `last`."""
-    stack = [*reversed(element)]
+    stack = list(reversed(element))
     while stack:
         inner = stack.pop()
         if inner.tag not in _UNSHOWN:
@@ -183,11 +176,12 @@ class _Document:
             else:
                 self.close_code()
                 rows = _topmost(inner, ("tr",))
-                self.outline.rows([*map(_words_of_all, _topmost(row, ("tc",)))] for row in rows)
+                self.outline.rows(list(map(_words_of_all, _topmost(row, ("tc",)))) for row in rows)
 
     def add_paragraph(self, paragraph: Element) -> None:
         """Add a heading, an item, a line of code or a paragraph, and what belongs to it."""
-        text, id_ = _words(paragraph), _value(paragraph, "pPr/pStyle")
+        text = _words(paragraph)
+        id_ = _value(paragraph, "pPr/pStyle")
         style = self.styles.get(id_, id_)
         if _CODE.search(style):
             self.code_lines += enumerate(text.split("\n"), 1)

@@ -12,6 +12,7 @@ from pathlib import Path
 from labeler.corpus.blocks import Block, Headings, TitledBlocks
 from labeler.errors import BadInput
 from labeler.files.jsonl import JsonObject, RowValues
+from labeler.messages import squeezed
 
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""
@@ -131,7 +132,8 @@ class Outline:
     def prose(self, text: str, line: int, *, tight: bool = False, leads: bool = False) -> None:
         """Add a paragraph, list item or row, unless it is empty."""
         if text.strip():
-            text, tight = f"{self.mark.text}{text}", self.mark.tight if self.mark.text else tight
+            text = f"{self.mark.text}{text}"
+            tight = self.mark.tight if self.mark.text else tight
             self.blocks.append(Block(text.strip("\n"), self.path, line, tight=tight, leads=leads))
             self.mark.text = ""
 
@@ -145,21 +147,16 @@ class Outline:
             text = fenced(text_of(lines), language)
             self.blocks.append(Block(text, self.path, lines[0][0], code=True))
 
-    def rows(self, rows: Iterable[Sequence[str]], *, has_head: bool = True) -> None:
+    def rows(self, rows: Iterable[Sequence[str]]) -> None:
         """Add the rows of a table, without empty ones; its head stays with the next one."""
         for number, text in enumerate(" | ".join(cells) for cells in rows if any(cells)):
-            self.prose(text, 1, tight=number > 0, leads=number == 0 and has_head)
+            self.prose(text, 1, tight=number > 0, leads=number == 0)
 
 
 def fenced(body: str, language: str = "") -> str:
     """Code between fences that are longer than any in it."""
     fence = "`" * max(3, max(map(len, re.findall(r"`+", body)), default=0) + 1)
     return f"{fence}{language}\n{body}\n{fence}"
-
-
-def squeezed(text: str) -> str:
-    """A text on one line, with single spaces."""
-    return " ".join(text.split())
 
 
 # The text of a file that is no text itself, with its blocks at the lines where they stand in it.
@@ -191,7 +188,7 @@ class Extracted:
 def extracted(title: str, outline: Outline) -> Extracted:
     """The text that blocks make one after another, headings on lines of their own."""
     parts: list[str] = []
-    placed: list[Block] = []
+    placed = []
     line = 1
     for block in outline.blocks:
         shown = block.text or ("", *block.headings)[-1]
@@ -274,7 +271,7 @@ def read_plaintext(text: str) -> TitledBlocks:
     """An empty title and the text's paragraphs."""
     lines = (match[0].rstrip() for match in _LINE.finditer(text))  # of which few are held
     by_kind = groupby(enumerate(lines, start=1), key=lambda line: bool(line[1]))
-    blocks: list[Block] = []
+    blocks = []
     for _, group in filter(itemgetter(0), by_kind):
         number, first = next(group)
         blocks.append(Block("\n".join([first, *(line for _, line in group)]), (), number))

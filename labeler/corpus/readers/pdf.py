@@ -49,7 +49,9 @@ def read_pdf(path: Path, raw: bytes) -> Extracted:
         reader = _opened(path, raw)
         if len(reader.pages) > _MOST_PAGES:
             raise TooLarge(f"{path}: more than {_MOST_PAGES:,} pages; divide it")
-        pages, scans, size = list[list[_Line]](), 0, 0
+        pages = []
+        scans = 0
+        size = 0
         for page in reader.pages:
             lines = _lines(page)
             characters = sum(len(cell.text) for line in lines for cell in line)
@@ -69,7 +71,8 @@ def read_pdf(path: Path, raw: bytes) -> Extracted:
 def _quiet() -> Iterator[None]:
     """Let the parser's own warnings of damaged files stay unsaid."""
     logger = logging.getLogger("pypdf")
-    was, logger.disabled = logger.disabled, True
+    was = logger.disabled
+    logger.disabled = True
     try:
         yield
     finally:
@@ -108,6 +111,7 @@ class _Cell(NamedTuple):
 
 
 _Line = Sequence[_Cell]
+_Pages = Sequence[Sequence[_Line]]
 _WIDTHS = {**dict.fromkeys("fijlrtI.,:;'!|()[]- ", 0.3), **dict.fromkeys("mwMW@%—…", 0.85)}
 """The widths of narrow and of wide characters by the size of their font."""
 
@@ -128,7 +132,8 @@ def _lines(page: PageObject) -> list[_Line]:
         x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
         y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
         name = str(font.get("/BaseFont", "")) if font else ""
-        bold, mono = bool(_BOLD.search(name)), bool(_MONO.search(name))
+        bold = bool(_BOLD.search(name))
+        mono = bool(_MONO.search(name))
         clean = text.translate(_LIGATURES).replace(PAGE, " ").replace("\r", "\n")
         for number, part in enumerate(clean.split("\n")):
             if number:
@@ -144,7 +149,7 @@ def _lines(page: PageObject) -> list[_Line]:
             rows[-1] += [line[0]._replace(text=f"\n{line[0].text}"), *line[1:]]
         else:
             rows.append(line)
-    return _in_columns([*map(_cells, filter(None, rows))])
+    return _in_columns(list(map(_cells, filter(None, rows))))
 
 
 def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
@@ -181,7 +186,7 @@ def _in_columns(lines: Sequence[_Line]) -> list[_Line]:
     """The lines with those of columns that stand side by side one column after the other."""
     ordered: list[_Line] = []
     for several, group in groupby(lines, key=lambda line: len(line) > 1):
-        rows = [*group]
+        rows = list(group)
         lengths = [len(cell.text) for row in rows for cell in row]
         if several and sum(lengths) > _LONG_CELL * len(lengths):
             starts = sorted(cell.x for cell in max(rows, key=len))
@@ -201,7 +206,7 @@ def _has_image(page: PageObject) -> bool:
     return any(each.get_object().get("/Subtype") == "/Image" for each in inner)
 
 
-def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> None:
+def _refuse_scans(path: Path, pages: _Pages, scans: int) -> None:
     if scans and scans == len(pages):
         held = count_of(scans, "page")
         raise BadInput(f"{path}: only images ({held}); recognize its text first (ocrmypdf does)")
@@ -212,7 +217,8 @@ def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> N
 _Levels = Callable[[_Line], int]
 """From a line to the level of the heading that it is; 0 of none, `_CODE` of a line of code."""
 
-_CODE, _DEEPEST_CODE = -1, 80
+_CODE = -1
+_DEEPEST_CODE = 80
 
 _MOST_LEVELS = 6
 _LARGER = 1.15
@@ -221,7 +227,7 @@ _WRAPPED = 30
 """A heading that goes on in the next line has so many characters in its first."""
 
 
-def _levels_by(pages: Sequence[Sequence[_Line]]) -> _Levels:
+def _levels_by(pages: _Pages) -> _Levels:
     """What finds headings: the fonts."""
     characters = Counter[tuple[float, bool, bool]]()
     for cell in (cell for page in pages for line in page for cell in line):
@@ -231,7 +237,8 @@ def _levels_by(pages: Sequence[Sequence[_Line]]) -> _Levels:
     levels = {size: min(n, _MOST_LEVELS - 1) for n, size in enumerate(larger, 1)}
 
     def level(line: _Line) -> int:
-        cell, text = line[0], _text_of(line)
+        cell = line[0]
+        text = _text_of(line)
         if all(each.mono for each in line) and not is_mono:
             return _CODE
         if len(line) > 1 or len(text) > _LONGEST_HEADING or sum(map(str.isalpha, text)) < 2:
@@ -260,7 +267,7 @@ _PAGE_NUMBER = re.compile(
 )
 
 
-def _without_repeated(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
+def _without_repeated(pages: _Pages) -> list[list[_Line]]:
     """The pages without their numbers, and without what stands at one place of most of them."""
     edges = Counter(
         key
@@ -273,7 +280,7 @@ def _without_repeated(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
     )
     most = max(_REPEATED_PAGES - 1, len(pages) / 2)
     often = {key for key, count in edges.items() if count > most}
-    return [[*_inside(number, page, often)] for number, page in enumerate(pages)]
+    return [list(_inside(number, page, often)) for number, page in enumerate(pages)]
 
 
 def _edge_key(number: int, cell: _Cell) -> Sequence[object]:
@@ -291,7 +298,8 @@ def _inside(
     number: int, page: Sequence[_Line], often: Container[Sequence[object]]
 ) -> Iterator[_Line]:
     for position, line in enumerate(page):
-        is_edge, inner = position < _EDGE or position >= len(page) - _EDGE, list[_Cell]()
+        is_edge = position < _EDGE or position >= len(page) - _EDGE
+        inner = []
         for cell in line:
             if is_edge and _edge_key(number, cell) in often:
                 is_number = _PAGE_NUMBER.fullmatch(cell.text)
@@ -302,14 +310,16 @@ def _inside(
             yield inner
 
 
-def _blocks(pages: Sequence[Sequence[_Line]], level_of: _Levels) -> tuple[list[Block], str]:
+def _blocks(pages: _Pages, level_of: _Levels) -> tuple[list[Block], str]:
     """The headings, paragraphs and rows of all pages, and the text that they make."""
-    outline, parts, line = Outline(), list[str](), 1
+    outline = Outline()
+    parts = []
+    line = 1
     for page in pages:
         for part in _parts(page, level_of):
             text = part.text
             if part.level == _CODE:
-                outline.code([*enumerate(text.split("\n"), line)])
+                outline.code(list(enumerate(text.split("\n"), line)))
                 text = fenced(text)
             elif part.level:
                 outline.heading(part.level, text, line)
@@ -337,7 +347,7 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
     pitch = median([each for each in distances if each > 0] or [0.0])  # how far lines lie apart
     kinds = groupby(page, lambda line: (level_of(line), len(line) > 1 and level_of(line) != _CODE))
     for (level, is_table), group in kinds:
-        lines = [*group]
+        lines = list(group)
         if level == _CODE:
             yield _Part(_code_of(lines), level)
             continue
@@ -372,7 +382,8 @@ def _ends_heading(before: _Cell, cell: _Cell) -> bool:
 
 def _ends_paragraph(length: float, pitch: float, before: _Cell, cell: _Cell) -> bool:
     """Whether a paragraph ends: before a larger gap, or where a short line ends a sentence."""
-    gap, text = before.y - cell.y, before.text
+    gap = before.y - cell.y
+    text = before.text
     ends = len(text) < _SHORT_LINE * length and text.endswith(_SENTENCE_END)
     return ends or (gap > 1.3 * pitch and gap > 1.4 * before.size)
 

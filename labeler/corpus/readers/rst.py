@@ -27,11 +27,11 @@ from labeler.corpus.readers.outline import (
     lines_of,
     quoted,
     role_text,
-    squeezed,
     text_of,
     trimmed,
     unindented,
 )
+from labeler.messages import squeezed
 
 # reStructuredText within a paragraph: its words without roles, references and emphasis.
 
@@ -63,7 +63,7 @@ _SHOWN: dict[re.Pattern[str], Callable[[re.Match[str]], str]] = {
 
 def plain(text: str) -> str:
     """Return the words of a paragraph; literals and names of code stay between backticks."""
-    protected: list[str] = []
+    protected = []
     text = text.replace("\0", "\ufffd")  # as Markdown's readers do; the mark is ours here
     for pattern, shown_by in _SHOWN.items():
 
@@ -111,7 +111,7 @@ _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+ *")
 
 def _substituted(lines: Lines) -> Lines:
     """The lines with every `|name|` that the document defines as a short text replaced by it."""
-    texts: dict[str, str] = {}
+    texts = {}
     for position, (_, line) in enumerate(lines):
         definition = _SUBSTITUTION.fullmatch(line)
         if definition:
@@ -210,7 +210,8 @@ class _Reader:
             drop(ADDRESSES, text_of(self.lines[start:end]))
             return end
         directive = _DIRECTIVE.fullmatch(line) if self.depth < DEEPEST else None
-        footnote, body = _FOOTNOTE_TARGET.fullmatch(line), self.lines[start + 1 : end]
+        footnote = _FOOTNOTE_TARGET.fullmatch(line)
+        body = self.lines[start + 1 : end]
         whole = text_of(self.lines[start:end])
         if directive and UNSHOWN.fullmatch(directive[1]):
             drop_directive(directive[1], whole)
@@ -227,7 +228,9 @@ class _Reader:
         self, line: int, name: str, argument: str, options: Mapping[str, str], content: Lines
     ) -> None:
         """What a directive shows of its argument, its options and its content."""
-        outline, inner, caption = self.outline, self.outline.nested(), options.get("caption", "")
+        outline = self.outline
+        inner = self.outline.nested()
+        caption = options.get("caption", "")
         for option, value in options.items():
             if option not in ("caption", "alt"):
                 drop("options of directives", f":{option}: {value}")
@@ -247,7 +250,8 @@ class _Reader:
 
     def take_rows(self, start: int) -> int:
         """A table, a line block or a doctest session."""
-        line, end = line_at(self.lines, start), start
+        line = line_at(self.lines, start)
+        end = start
         if _GRID_RULE.fullmatch(line) or _SIMPLE_RULE.fullmatch(line):
             return self.take_table(start)
         if line.startswith(">>> "):
@@ -263,7 +267,9 @@ class _Reader:
     def take_table(self, start: int) -> int:
         """A grid or a simple table, a block a line, so that a long one can be cut between them."""
         grid = _GRID_RULE.fullmatch(line_at(self.lines, start)) is not None
-        end, rules, first = start, 0, True
+        end = start
+        rules = 0
+        first = True
         while end < len(self.lines):
             text = line_at(self.lines, end)
             if grid and not text.startswith(("+", "|")):
@@ -295,7 +301,8 @@ class _Reader:
             end = indented_block(self.lines, start, 1)
             self.read_below(dedented(self.lines[start:end]), self.outline.nested())
             return end
-        item, named = _ITEM.fullmatch(line), _FIELD.fullmatch(line)
+        item = _ITEM.fullmatch(line)
+        named = _FIELD.fullmatch(line)
         following = line_at(self.lines, start + 1)
         # a paragraph may begin with "A. Smith" or "- "; its second line is not indented then
         is_second = indentation(following) >= min(2, len(item[1])) if item else False
@@ -315,8 +322,11 @@ class _Reader:
     ) -> int:
         """Add an item's blocks, the marker before the first; where the item ends."""
         if waiting := self.outline.mark.text:  # a field or an item that begins with this one
-            marker, tight, indented = waiting + marker, self.outline.mark.tight, False
-        end, number = indented_block(self.lines, start + 1, 1), self.lines[start][0]
+            marker = waiting + marker
+            tight = self.outline.mark.tight
+            indented = False
+        end = indented_block(self.lines, start + 1, 1)
+        number = self.lines[start][0]
         below = unindented(self.lines[start + 1 : end])
         inner = self.outline.item(f"{marker} ", tight=tight, indented=indented)
         self.read_below([(number, first), *below], inner)
@@ -328,7 +338,8 @@ class _Reader:
     def take_paragraph(self, start: int) -> int:
         """A paragraph with the literal block that `::` announces, or a term with its definition."""
         number, line = self.lines[start]
-        margin, end = indentation(line), start + 1
+        margin = indentation(line)
+        end = start + 1
         while line_at(self.lines, end) and indentation(self.lines[end][1]) == margin:
             end += 1
         text = " ".join(line.strip() for _, line in self.lines[start:end])
@@ -351,12 +362,12 @@ def _term(name: str, argument: str) -> str:
     if name.startswith("version") or name == "deprecated":
         words = {"versionadded": "Added in", "versionchanged": "Changed in"}
         return f"{words.get(name, 'Deprecated since')} version {one_line(argument)}"
-    return f"`{' '.join(argument.split())}`" if describes_code(name) else one_line(argument)
+    return f"`{squeezed(argument)}`" if describes_code(name) else one_line(argument)
 
 
 def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
     """A directive's argument (its further lines with it), its options and its content."""
-    options: dict[str, str] = {}
+    options = {}
     position = 0
     for _, line in body:
         if option := _OPTION.fullmatch(line):

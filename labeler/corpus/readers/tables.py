@@ -51,8 +51,7 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: empty")
-    others = set(map(str.casefold, first[1])) - {"_id", "id", "text", "metadata"}
-    if role_of(path.name) == QUERIES and not others:
+    if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
         raise BadInput(
             f"{path}: queries by its name, and with texts alone; name it as documents if it holds "
             "those"
@@ -118,7 +117,7 @@ def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
     """The row with its named fields under the usual names, and without what these were called."""
     named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
     named = {usual: name for usual, name in named.items() if name not in ("", ALL)}
-    values: JsonObject = {}
+    values = {}
     for usual, called in named.items():
         value = value_at(row, called)
         is_of_queries = usual == "_id" and fields.query_field

@@ -19,6 +19,7 @@ from labeler.exchange.export.content import (
 )
 from labeler.exchange.written import BEIR_HEADER, write_parquet, write_table
 from labeler.files.jsonl import write_rows
+from labeler.messages import squeezed
 from labeler.trec.write import write_qrels, write_run
 
 # The folder that BEIR's loader reads: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`.
@@ -143,7 +144,7 @@ def _trec_files(content: Content) -> Files:
         for d in content.documents.values()
     )
     topics = (
-        f"<top>\n<num> Number: {_escaped(q.id)}\n<title> {_escaped(_in_one_line(q.text))}\n"
+        f"<top>\n<num> Number: {_escaped(q.id)}\n<title> {_escaped(squeezed(q.text))}\n"
         f"{''.join(_described(q))}</top>\n\n"
         for q in content.queries.values()
     )
@@ -174,13 +175,9 @@ def _described(query: Query) -> Iterator[str]:
 _escaped = partial(html.escape, quote=False)
 
 
-def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _trec_losses(content: Content) -> list[str]:
     texts = (query.text for query in content.queries.values())
-    changed = sum(_in_one_line(text) != text for text in texts)
+    changed = sum(squeezed(text) != text for text in texts)
     return lost(changed, "query's text is", "queries' texts are", "put on one line")
 
 

@@ -305,7 +305,7 @@ class Inquiries:
         for chunk in in_chunks(self.pairs):
             yield from self.recalled(chunk, retry_failed=retry_failed)
 
-    def recalled(self, chunk: Sequence[Pair], *, retry_failed: bool = False) -> list[Item]:
+    def recalled(self, chunk: Sequence[Pair], *, retry_failed: bool) -> list[Item]:
         """The pairs of a chunk, each with what stored replies say of it, or with its inquiry."""
         settled, whole = dict[Pair, Item](), dict[Pair, Request]()
         without = set[Pair]()  # what no stored reply says anything of
@@ -357,7 +357,7 @@ def check_reads(prompt: Prompt, model: str) -> None:
 
 
 def unanswered(
-    inquiries: Inquiries, *, retry_failed: bool = False, worst: bool = False
+    inquiries: Inquiries, *, retry_failed: bool, worst: bool = False
 ) -> Iterator[Sequence[Request]]:
     """The requests that would be made for each pair that stored replies do not settle.
 

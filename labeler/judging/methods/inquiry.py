@@ -14,12 +14,12 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from labeler.data import Document, Failure, Judged, Listed, Outcome, Pair, Query
+from labeler.messages import batched
 from labeler.model import NO_TEXT, TOO_LONG, Model, Reply, Request, is_about_context
-from labeler.models.cost import FEWEST_BYTES, sizes_of
+from labeler.models.cost import FEWEST_BYTES, sizes_of, sum_of
 
 # Requests that are too long for a server: as it says, or as its count of their tokens tells.
 
@@ -187,17 +187,9 @@ class Task(Generic[Value]):
         return self.outcome.status in REASKED and has_text
 
 
-def sum_of(costs: Sequence[float | None]) -> float | None:
-    """The sum of costs, unknown where one of them is."""
-    dollars = [cost for cost in costs if cost is not None]
-    return sum(dollars, 0.0) if len(dollars) == len(costs) else None
-
-
 def in_chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """The pairs, a few hundred at a time, whose stored replies are looked up together."""
-    source = iter(pairs)
-    while chunk := list(islice(source, ROWS_OF_A_CHUNK)):
-        yield chunk
+    """Pairs in chunks, whose replies are looked up at once."""
+    return batched(pairs, ROWS_OF_A_CHUNK)
 
 
 def recall_all(tasks: Iterable[Task[Any]], model: Model) -> None:

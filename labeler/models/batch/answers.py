@@ -7,16 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from labeler.errors import CallFailed, LabelerError, Retryable
 from labeler.model import Request, is_cut
-from labeler.models.cost import Price
+from labeler.models.cost import Price, sum_of
 from labeler.models.policies.learn import Abilities
-from labeler.models.server.answers import read_reply
+from labeler.models.server.answers import as_text, read_reply
 from labeler.models.server.client import wire_format
 from labeler.store.base import Failed, KeyedReply, WriteBatch
-from labeler.store.keys import cut_key, limit_of
+from labeler.store.keys import LIMIT, cut_key
 from labeler.store.replies import Store
 from labeler.wire.addresses import OPENAI
 from labeler.wire.masking import without_key
@@ -82,12 +82,8 @@ def read_answer_line(line: bytes) -> AnswerLine:
         body = json.dumps(response.get("body"), ensure_ascii=False)
         return AnswerLine(key, response["status_code"], body.encode("utf-8", "surrogatepass"))
     if isinstance(error, Mapping):
-        return AnswerLine(key, 0, b"", _text(error.get("code")), _text(error.get("message")))
+        return AnswerLine(key, 0, b"", as_text(error.get("code")), as_text(error.get("message")))
     raise ValueError("a line with neither a response nor an error")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def answer_lines(lines: Iterable[bytes]) -> Iterator[AnswerLine | ValueError]:
@@ -133,17 +129,12 @@ class Collected:
         """Count what another file held."""
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.cost = _both(self.cost, other.cost)
+        self.cost = sum_of([self.cost, other.cost])
         self.problem = self.problem or other.problem
         self.keys |= other.keys
 
 
 _COUNTS = ("replies", "failed", "repeated", "strange", "tokens")
-
-
-def _both(cost: float | None, more: float | None) -> float | None:
-    """The sum of what two things cost; None where one is not known."""
-    return None if cost is None or more is None else cost + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +217,7 @@ def _write(outcomes: list[ToStore], store: Store, collected: Collected) -> None:
     collected.failed += len(failed)
     for reply in (keyed.reply for keyed in replies):
         collected.tokens += reply.prompt_tokens + reply.completion_tokens
-        collected.cost = _both(collected.cost, reply.cost)
+        collected.cost = sum_of([collected.cost, reply.cost])
     if outcomes:
         store.write(WriteBatch(replies, failed))
 
@@ -252,5 +243,5 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> ToStore | None:
     request = json.loads(text)
     parameters, graded = request["parameters"], request["schema"] is not None
     reply.note_sent(asked.abilities.parameters(parameters, graded=graded))
-    key = cut_key(line.key, limit_of(parameters)) if is_cut(reply.finish_reason) else line.key
+    key = cut_key(line.key, parameters.get(LIMIT)) if is_cut(reply.finish_reason) else line.key
     return KeyedReply(key, asked.model_id, text, reply, line.key)

@@ -7,9 +7,9 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from labeler.errors import (
     CallFailed,
@@ -32,6 +32,7 @@ from labeler.model import (
 from labeler.models.policies.call import ModelCall, Policy, ToAwait
 from labeler.models.server.answers import begin_of
 from labeler.models.settings import AssessorSettings
+from labeler.options import STRICT
 from labeler.store.replies import Store
 
 # What a server accepts of a model, as far as it is known, and what a refusal says of it. Pure.
@@ -57,7 +58,7 @@ class Abilities:
     fit beside a request, None where nothing says so.
     """
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__ = STRICT
 
     shape: Shape = "json_schema"
     limit: Limit = "max_tokens"
@@ -303,7 +304,7 @@ class Adapting(Policy):
         name: str,
         store: Store,
         probe: Callable[[], Awaitable[Abilities]],
-        declared: AssessorSettings | None = None,
+        declared: AssessorSettings | None,
     ) -> None:
         self._name = name
         self._store = store

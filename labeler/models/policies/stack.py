@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from labeler.errors import CallFailed, NoAnswer, WaitsInBatch
-from labeler.messages import Clock, Note
+from labeler.messages import Clock, Note, quiet
 from labeler.model import TOO_LONG, Model, Reply, Request, is_about_context, is_cut
 from labeler.models.policies.call import (
     WAITS,
@@ -79,7 +79,8 @@ class Remembering(Policy):
         self._model_id = model.id
         self._store = store
         self._patient = patient
-        self._batches = waiting.batches if waiting else {}
+        waiting = waiting or Waiting()
+        self._batches = waiting.batches
         self._writer = BatchWriter(store, waiting, clock)
         self._refused = False
 
@@ -163,7 +164,7 @@ class Guard:
     budget: Budget = field(default_factory=Budget)
     patience: Patience = field(default_factory=Patience)
     stop: StopSignal = field(default_factory=StopSignal)
-    note: Note = lambda _line: None
+    note: Note = quiet
 
 
 def guarded(  # noqa: PLR0913  what stands around a model is said where it is put there

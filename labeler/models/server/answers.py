@@ -405,7 +405,10 @@ def read_answer(body: bytes, where: str, headers: Headers, bound: Bound = None) 
             cached_tokens=min(tokens[0], cached_tokens(usage)),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        usage, problem = usage_in(body), NoCompletion(_expected(where, body))
+        usage, problem = (
+            usage_in(body),
+            NoCompletion(f"{where}: expected a chat completion, found: {begin_of(body)}"),
+        )
         if usage and not is_nothing(usage):
             return _without_completion(body, usage, headers)
         problem.tokens = (0, 0) if usage else None
@@ -431,10 +434,6 @@ def _without_completion(body: bytes, usage: JsonObject, headers: Headers) -> Rep
     tokens = tokens_used(usage, body.decode("utf-8", "replace"))
     served = as_text(json.loads(body).get("model"))
     return Reply("", NO_COMPLETION, None, served, *tokens, body=body)
-
-
-def _expected(where: str, body: bytes) -> str:
-    return f"{where}: expected a chat completion, found: {begin_of(body)}"
 
 
 def begin_of(body: bytes) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,9 +15,11 @@ from urllib.parse import quote, urlsplit
 from labeler.errors import BadInput, CallFailed, Misuse
 from labeler.exchange.fields import value_at
 from labeler.files.boundary import problem_of
+from labeler.messages import squeezed
 from labeler.options import Option
 
-SYSTEM, ANSWER = "Your search system", "What it answers"
+SYSTEM = "Your search system"
+ANSWER = "What it answers"
 """The headings of how a system is asked, and of how its answers are read."""
 
 HITS = Option(
@@ -34,7 +36,7 @@ _BEGIN = 60
 
 def text_key(text: str) -> str:
     """What a text is found by, however its white space is: its begin and a hash of it."""
-    words = " ".join(text.split())
+    words = squeezed(text)
     digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{words[:_BEGIN]} #{digest[:16]}"
 
@@ -112,7 +114,7 @@ def parsed(body: bytes | str, where: str) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
         text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
-        begin = " ".join(text[:200].split())[:60]
+        begin = squeezed(text[:200])[:60]
         raise BadInput(
             f"{where}: not JSON ({problem_of(error)}); it begins {begin!r}"
             if begin
@@ -154,17 +156,13 @@ def _shown(value: Any) -> str:
 _PLACE = re.compile(r"\{(query|depth)\}")
 
 
-class Filling(NamedTuple):
-    """What the places of a request are filled with."""
-
-    query: str
-    depth: int
+Filling = Mapping[str, str | int]
+"""What the places of a request are filled with: `query` and `depth`."""
 
 
 def filled(template: str, filling: Filling, coded: Callable[[str], str] = str) -> str:
     """A text with its places filled in one pass, so that a query's own braces stay as they are."""
-    texts = {"query": filling.query, "depth": str(filling.depth)}
-    return _PLACE.sub(lambda match: coded(texts[match[1]]), template)
+    return _PLACE.sub(lambda match: coded(str(filling[match[1]])), template)
 
 
 def filled_json(value: Any, filling: Filling) -> Any:
@@ -179,7 +177,7 @@ def filled_json(value: Any, filling: Filling) -> Any:
     if not isinstance(value, str):
         return value
     if value == "{depth}":
-        return filling.depth
+        return filling["depth"]
     return filled(value, filling)
 
 
@@ -191,7 +189,7 @@ def filled_url(template: str, filling: Filling) -> str:
     url = filled(template, filling, lambda text: quote(text, safe=""))
     steps = zip(*(each.partition("?")[0].split("/") for each in (template, url)), strict=True)
     if any(own != step and step in (".", "..") for own, step in steps):
-        raise CallFailed(f"the query {filling.query!r} would lead to another path of the server")
+        raise CallFailed(f"the query {filling['query']!r} would lead to another path of the server")
     return url
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable, check_known
 from labeler.exchange.fields import value_at
 from labeler.exchange.responses import incompleteness, plain_key
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
     HIT_ID,
@@ -141,8 +142,8 @@ ANY = Preset(HitPaths(), "http://127.0.0.1:8000/search?q={query}&size={depth}")
 """A server of which nothing is known: the address and the paths say it all."""
 
 
-_BUSY = frozenset((429, 503))
-_MAY_PASS = frozenset((408, 425, 500, 502, 504)) | _BUSY
+_BUSY = (429, 503)
+_MAY_PASS = (*_BUSY, 408, 425, 500, 502, 504)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,8 @@ class HttpEngine:
     @property
     def address(self) -> str:
         """The address with the preset's parameters, where it does not say how it is asked."""
-        more, own = self.kind.parameters, self.url_template
+        more = self.kind.parameters
+        own = self.url_template
         if not more or self.body or "{query}" in own:
             return own
         return f"{own}{'&' if '?' in own else '?'}{more}"
@@ -241,13 +243,15 @@ class HttpEngine:
         to = named(f"{parts.scheme}://{parts.netloc}/")
         wire = Wire(to, where, seconds, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
-        content, address = self.content, self.address
+        content = self.content
+        address = self.address
 
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
             text = self.kind.text_of(query)
-            filling = Filling(" ".join(text.split()) if self.preset else text, depth)
+            asked = squeezed(text) if self.preset else text
+            filling: Filling = {"query": asked, "depth": depth}
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)
@@ -264,7 +268,8 @@ class HttpEngine:
             await wire.close()
 
     def _hits(self, body: bytes, where: str) -> list[Hit]:
-        answer, kind = parsed(body, where), self.kind
+        answer = parsed(body, where)
+        kind = self.kind
         if self.preset and (problem := incompleteness(answer)):
             raise Retryable(f"{where}: {problem}")
         if kind.total and value_at(answer, kind.total) == 0:
@@ -304,7 +309,7 @@ def check_status(status: int, headers: Mapping[str, str], body: bytes, where: st
         return
     from labeler.models.server.answers import retry_after
 
-    begin = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
+    begin = squeezed(body[:400].decode("utf-8", "replace"))[:120]
     problem = f"{where}: HTTP {status}{f': {begin}' if begin else ''}"
     if status in _MAY_PASS:
         raise Retryable(problem, retry_after(headers), busy=status in _BUSY)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, CallFailed, Misuse, NoAnswer
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
     ANSWER,
@@ -74,8 +75,10 @@ class PythonEngine:
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks it, as long as the block runs."""
-        asking, where = self._asking(), self.shown()
-        takes_depth, thread = _takes_two(asking), ThreadPoolExecutor(1, "labeler-retriever")
+        asking = self._asking()
+        where = self.shown()
+        takes_depth = _takes_two(asking)
+        thread = ThreadPoolExecutor(1, "labeler-retriever")
 
         async def search(query: str, depth: int) -> list[Hit]:
             try:
@@ -113,9 +116,10 @@ class PythonEngine:
             parts = (part for part in (returned, *returned.values()) if isinstance(part, Mapping))
             of_pipeline = (part["documents"] for part in parts if "documents" in part)
             returned = next(of_pipeline, returned)
-        is_mapping, is_frame = isinstance(returned, Mapping), hasattr(returned, "columns")
+        is_mapping = isinstance(returned, Mapping)
+        is_frame = hasattr(returned, "columns")
         if isinstance(returned, str) or is_frame or not isinstance(returned, Iterable):
-            shown = f"{' '.join(repr(returned).split()):.60}"
+            shown = f"{squeezed(repr(returned)):.60}"
             raise BadInput(
                 f"{where}: expected a list of documents, found {shown}", parameter="python"
             )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from labeler.errors import CallFailed, Misuse, NoAnswer, Retryable
+from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
     HIT_ID,
@@ -138,7 +139,8 @@ class _Program:
     async def answer(self, query: str, depth: int, seconds: float) -> Any:
         """The JSON that it answers; raises where it fails, says an error, or takes too long."""
         loop = asyncio.get_running_loop()
-        number, future = next(self.numbers), loop.create_future()
+        number = next(self.numbers)
+        future = loop.create_future()
         line = json.dumps({_NUMBER: number, "query": query, "depth": depth}) + "\n"
         async with self.starting:
             child = await self._running()
@@ -197,7 +199,8 @@ class _Program:
 
     def _hand_over(self, line: bytes) -> None:
         """Give a line to the query that it names, else to the one that has waited longest."""
-        self.last, self.has_answered = asyncio.get_running_loop().time(), True
+        self.last = asyncio.get_running_loop().time()
+        self.has_answered = True
         open_ones = {number: each for number, each in self.waiting.items() if not each.done()}
         if open_ones:
             number = _number_in(line)
@@ -207,7 +210,8 @@ class _Program:
         """End the program; what waits for it has failed."""
         from labeler.models.local.child import end_program
 
-        child, self.child = self.child, None
+        child = self.child
+        self.child = None
         if child is not None:
             await end_program(child)
         if self.reading is not None and await asyncio.wait([self.reading], timeout=1):
@@ -228,4 +232,4 @@ def _last_line(errors: IO[bytes]) -> str:
     """The last line of what a program printed to stderr, which says why it failed."""
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4096))
     lines = [line for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    return f": {' '.join(lines[-1].split())[:_LAST_WORDS]}" if lines else ""
+    return f": {squeezed(lines[-1])[:_LAST_WORDS]}" if lines else ""

@@ -94,7 +94,7 @@ async def _brought(
         return stored(collection, record, path, service.server.key)
 
 
-def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "") -> Collected:
+def stored(collection: Collection, record: BatchRecord, path: Path, key: str) -> Collected:
     """What a file of answers to a batch's requests holds, taken into the store.
 
     Where the server repeats the `key` that was sent, it is masked.

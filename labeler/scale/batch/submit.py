@@ -35,7 +35,7 @@ from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import Inquiry, in_chunks
 from labeler.judging.pilot import AskedRound, piloted
-from labeler.messages import count_of
+from labeler.messages import count_of, quiet
 from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, request_line
 from labeler.models.batch.service import BatchService, batch_service
@@ -46,6 +46,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.session import Control
 from labeler.report.result import Result
 from labeler.scale.batch.look import adopt_unheard, alone, remove_requests
+from labeler.store.base import Granted, WriteBatch
 from labeler.store.keys import without_texts
 from labeler.wire.addresses import masked, server_address
 from labeler.wire.gate import admit
@@ -76,7 +77,8 @@ class RequestRecorder:
         """Write those that are not written yet, and that nobody else is asking."""
         new = {each.key: each for each in requests if each.key not in self._seen}
         self._seen.update(new)
-        leased = self._session.lease(list(new)) if new else frozenset()
+        granted = self._session.store.write(WriteBatch(claimed=list(new))) if new else Granted()
+        leased = granted.leases
         self.left += len(new.keys() - leased)
         for each in new.values():
             if each.key in leased:
@@ -203,8 +205,8 @@ async def asubmit(
 
 async def _ask_a_few(collection: Collection, options: JudgeOptions, control: Control) -> None:
     """Have a few pairs of many answered live; `TooManyFailed` where too many come to no grade."""
-    quiet = replace(control, note=lambda _line: None)
-    async with prepare(collection, pool_of, options, quiet, options.session) as prepared:
+    unnoted = replace(control, note=quiet)
+    async with prepare(collection, pool_of, options, unnoted, options.session) as prepared:
         job, assessor, session = prepared
         asking = PairOptions(
             session.guard.limiter.limits.in_hand,

@@ -16,18 +16,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 
 from labeler.collection.layout import locked_if_free
+from labeler.collection.rows import read_record
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.files.atomic import replacing
-from labeler.files.boundary import first_invalid
 from labeler.files.jsonl import read_rows, write_rows
 from labeler.files.paths import did_you_mean
 from labeler.files.read import file_problems, sha256_of
 from labeler.judging.assessor import TOPIC, Lists, Texts, values_of
 from labeler.models.settings import AssessorSettings
+from labeler.options import STRICT
 from labeler.prompt import Prompt, read_prompt
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _PARTS = {"job.json", "prompt", "secret", "pairs", "judged", "replies", ".lock"}
 class Partition:
     """The pairs of some queries: how many, and the file's hash."""
 
-    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
+    __pydantic_config__ = STRICT
 
     pairs: int
     sha256: str
@@ -149,14 +150,7 @@ class PartitionFolder:
                 f"{self.path}: no partitions are there; is the folder shared with this "
                 f"machine?{did_you_mean(self.path)}"
             )
-        with file_problems(self.job):
-            content = self.job.read_bytes()
-        try:
-            job = _JOB.validate_json(content)
-        except ValidationError as error:
-            raise BadInput(
-                f"{self.job}: no partitions of this version ({first_invalid(error, 'file')})"
-            ) from None
+        job = read_record(self.job, _JOB, "no partitions of this version")
         if job.format != FORMAT:
             raise BadInput(f"{self.job}: partitions of another version of labeler")
         return job

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeler.errors import BudgetReached, LabelerError, Misconfigured, ProviderError, Stopped
+from labeler.files.boundary import needing
 from labeler.messages import missing_extra
 from labeler.models.session import Control
 from labeler.options import AT_ONCE, Options, option
@@ -65,7 +66,7 @@ async def awork_on_ray(
     how: RayOptions,
     control: Control,
     *,
-    wait: bool = False,
+    wait: bool,
 ) -> list[JudgedPartition]:
     """Have workers on Ray judge the partitions of a folder; all that are judged then.
 
@@ -73,10 +74,8 @@ async def awork_on_ray(
     on where it was. Raises what ended the first worker that did not come to its end.
     """
     parts, workers = PartitionFolder.of(folder), how.workers or 1
-    try:
+    with needing(missing_extra("ray", "judging on Ray needs")):
         import ray
-    except ImportError as error:
-        raise Misconfigured(missing_extra("ray", "judging on Ray needs")) from error
     each = admitted(parts, share_of(share, workers))
     _start(ray, how.address, workers)
     try:
