@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about, check_known
@@ -156,6 +157,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         text = "are as it gave them: too few of its pairs have people's to correct them"
         if grades.by_both:
             text = f"are drawn as people grade what it grades so, by {both} that both graded"
+        text = f"{text}; how far that is off is not in the intervals"
         findings.append(Finding(f"{options.fill}'s grades in the holes {text}", level="note"))
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)
@@ -219,7 +221,8 @@ def score_runs(
             if facts.outside is not None:
                 of_all.of_runs.append(facts.outside)
             seed, holes = options.seed, of_all if is_open else None
-            scored.append(RunScores(name, scores, seed, replace(ranked), facts.outside, holes))
+            of = RunScores(name, scores, seed, replace(ranked), facts.outside, holes)
+            scored.append(replace(of, file=run) if isinstance(run, Path) else of)
             findings += score_findings(name, scores)
             advance(number, len(runs))
     return scored, findings
@@ -298,7 +301,7 @@ class Report(Result):
     def trust(self) -> Trust:
         """How far these scores may be believed."""
         by_name = {run.name: run for run in self.runs}
-        return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin})
+        return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin}, self.qrels)
 
     def _compared(self, most: int | None = None) -> Iterator[Comparison]:
         """The same by so many measures, as far as they may be believed."""

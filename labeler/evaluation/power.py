@@ -43,7 +43,7 @@ class PowerPlan(Result):
     is what these queries say of it: as a rule it holds the truth nine times in ten (the page of
     methods has the figures).
     `runs` are those that may be the best. `planned_runs` are to be compared, the best of them with
-    the others.
+    the others. `grades` says whose they are.
     `detectable` has a difference for each number of queries, and `needed` a number of queries for
     each difference; the ranges are by the ends of `deviation_range`.
     """
@@ -60,6 +60,7 @@ class PowerPlan(Result):
     detectable_range: dict[int, tuple[float, float]]
     needed_range: dict[float, tuple[int | None, int | None]]
     findings: tuple[Finding, ...] = ()
+    grades: str = ""
 
     @property
     def sentences(self) -> list[str]:
@@ -100,7 +101,7 @@ class PowerPlan(Result):
         needed = [(d, n, Interval(None, *self.needed_range[d])) for d, n in self.needed.items()]
         return [
             Table("detectable", [*least, between(".4f")], detected),
-            Table("needed", [*enough, between(",")], needed),
+            Table("needed", [*enough, between(",")], needed, note=self.grades),
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -156,9 +157,10 @@ def power(
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
     mean_measure(measure)
     report = report_on(qrels, runs_by_name, EvaluationOptions((str(measure),), scenarios=False))
-    findings = (finding.without_advice() for finding in report.findings)
     plan = _plan_of(np.array([run.scores.values[0] for run in report.runs]), str(measure), options)
-    return replace(plan, findings=(*findings, *origin_findings(qrels, of_pool=True)))
+    of_scores = (finding.without_advice() for finding in report.findings)
+    findings = (*of_scores, *origin_findings(qrels, of_pool=True))
+    return replace(plan, findings=findings, grades=str(report.grades))
 
 
 def _plan_of(values: Floats, measure: str, options: PowerOptions) -> PowerPlan:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -261,7 +262,8 @@ class RunScores:
     """One run's scores with their intervals, and what unjudged documents leave open.
 
     `of_all` is `None` where nobody asks for scenarios. `outside` are the run's documents outside
-    the qrels, where there are other runs. What is not asked for is not worked out.
+    the qrels, where there are other runs. What is not asked for is not worked out. `file` is the
+    run's, where it has one.
     """
 
     name: str
@@ -270,6 +272,7 @@ class RunScores:
     ranked: Rankings
     outside: Words | None = None
     of_all: UnjudgedOfAllRuns | None = None
+    file: Path | None = None
 
     @cached_property
     def shares(self) -> Scores:
@@ -545,7 +548,9 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     measure = next(filter(has_ends, run.scores.measures), None)
     if measure is None or share >= WELL_JUDGED or not (case := run.ends(str(measure))):
         return []
-    ends = f"{case['low']:.3f} to {case['high']:.3f}"
+    low, high = (f"{case[end]:.3f}" for end in ("low", "high"))
+    if low == high:  # what is open changes nothing
+        return []
     table = Setting("scenarios")
-    what = f"were the rest judged, its {measure} could be anything from {ends} ({table})"
+    what = f"were the rest judged, its {measure} could be anything from {low} to {high} ({table})"
     return [Finding(f"{run.name}: {share_name} is {share:.2f}; {what}", run.name, (table,))]

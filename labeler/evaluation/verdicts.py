@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.collection.layout import collection_of_qrels
-from labeler.collection.user_files import COMPARED
+from labeler.collection.layout import HUMAN, collection_of_qrels
+from labeler.collection.user_files import COMPARED, run_name
 from labeler.errors import BadInput, about
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -108,15 +108,11 @@ def grades_used(path: Path) -> GradesUsed:
         return GradesUsed(name, holder, (), others, folder=folder)
     models = made_by(collection, name).models
     people = [other for other in others if is_of_people(collection, other)]
-    judged = read_qrels(path) if people else {}
-    checked = {
-        (query, doc)
-        for other in people
-        for query, row in read_qrels(collection.qrels(other)).items()
-        for doc, grade in row.items()
-        if grade >= 0 and doc in judged.get(query, ())
-    }
-    return GradesUsed(name, holder, models, others, len(checked), folder)
+    judged, checked = read_qrels(path), 0
+    graded = [judged.beside(read_qrels(collection.qrels(other)), NONE) for other in people]
+    if graded:
+        checked = int(np.count_nonzero(np.maximum.reduce(graded) >= 0))
+    return GradesUsed(name, holder, models, others, checked, folder)
 
 
 # Holes of a set, filled with the grades of another.
@@ -281,11 +277,15 @@ PEOPLE_CHECK = 200
 
 @dataclass(frozen=True)
 class Trust:
-    """How far scores by some grades may be believed: the grades, the systems, and their kin."""
+    """How far scores by some grades may be believed: the grades, the systems, and their kin.
+
+    `qrels` is the grades' file.
+    """
 
     grades: GradesUsed = field(default_factory=GradesUsed)
     runs: Mapping[str, RunScores] = field(default_factory=dict)
     kin: Mapping[str, Kin] = field(default_factory=dict)
+    qrels: str = ""
 
     def of(
         self,
@@ -301,8 +301,8 @@ class Trust:
         """
         if queries < FEWEST:
             few = f"{count_of(queries, 'query is', 'queries are')} too few"
-            where = f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
-            return Doubt(f"{few} (at least {FEWEST})", f"labeler power {where}", "free")
+            because = f"{few} (at least {FEWEST})"
+            return Doubt(because, self._planning(names[0], measure, queries), "free")
         if self.runs and (doubt := self._holes(names, measure)) and not decided():
             return doubt
         akin = [str(self.kin[name]) for name in names if name in self.kin]
@@ -311,14 +311,17 @@ class Trust:
         because = f"it is circular: {akin[0]}"
         if self.grades.unchecked:
             return self._by_people(because)
-        assessor = self.grades.assessor.name
-        return Doubt(because, f"labeler lab leaderboard {self._folder} human {assessor}", "free")
+        people = self.grades.name if self.grades.filling else self._beside("people")
+        sets = self.grades.folder, people, self.grades.assessor.name
+        return Doubt(because, _command("lab", "leaderboard", *sets), "free")
 
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""
         names, measure = (comparison.run, comparison.baseline), comparison.measure
 
         def decided() -> bool:
+            if len({self.runs[name].mark for name in names}) == 1:  # copies
+                return True
             first, second = (self.runs[name].ends(measure) for name in names)
             return bool(first and second) and (
                 first["low"] > second["high"] or second["low"] > first["high"]
@@ -349,16 +352,65 @@ class Trust:
         cutoff = int(what.partition("@")[2])
         holes = round(len(self.runs[name].scores.queries) * (1 - share) * cutoff)
         because = f"{what} of {name} is {share:.2f}, below {LEAST_JUDGED:.2f}"
-        command = f"labeler compare {self._folder} {shlex.join(names)}"
+        command = self._judging(names, measure)
         return Doubt(because, command, f"about {count_of(holes, 'pair')} of {name}")
 
-    @property
-    def _folder(self) -> str:
-        return shlex.quote(self.grades.folder or "COLL")
+    def _judging(self, names: Sequence[str], measure: str) -> str:
+        """The command by which unjudged documents of systems get grades, a set's or people's.
+
+        Where there are no texts, or one system alone, it shows what they leave open.
+        """
+        others, of = [name for name in self.runs if name not in names], self.grades
+        systems = [*others[: max(0, 2 - len(names))], *reversed(names)]  # the baseline first
+        by = ["-m", measure]
+        if len(systems) < 2 or (not of.folder and self.runs[names[0]].file):
+            return _command("evaluate", self.qrels, *self._words(systems), *by, "--scenarios")
+        is_of_model = of.whose == "model"
+        assessor = "" if is_of_model or of.filling else self._beside("model")
+        by += ["--fill", assessor] if assessor else ["--sheet", "holes.csv"]
+        by += [] if is_of_model or of.name in ("", HUMAN) else ["--qrels", of.name]
+        return _command("compare", of.folder or "COLL", *self._words(systems, of.folder), *by)
+
+    def _planning(self, name: str, measure: str, queries: int) -> str:
+        """The command that says how many queries are needed; of a run alone, what so few say."""
+        if len(self.runs) > 1 < queries:
+            words, folder = [self.qrels, *self._words(self.runs)], self.grades.folder
+            if folder and self._words(self.runs, folder) == [*self.runs]:
+                words = [folder, self.grades.name]
+            return _command("power", *words, "-m", measure)
+        value = f"{self.runs[name].scores.means()[measure]:.4f}" if self.runs else "0"
+        claim = "--measure", measure, "--value", value, "--queries", str(queries)
+        return _command("lab", "audit", *claim)
+
+    def _words(self, names: Iterable[str], folder: str = "") -> list[str]:
+        """What commands call systems: their files, named where need be; runs of a `folder` by name.
+
+        A system without a file has its name alone.
+        """
+        words = list[str]()
+        for name in names:
+            file = self.runs[name].file
+            is_own = file is None or (folder and file.parent == Path(folder) / "runs")
+            alone = name if is_own else str(file)
+            words.append(alone if file is None or run_name(file) == name else f"{name}={file}")
+        return words
+
+    def _beside(self, holder: str) -> str:
+        """The first other set of the collection that is of people, or of a model; else empty."""
+        from labeler.collection.whose import whose  # takes long to load
+
+        sets = Path(self.grades.folder) / "qrels"
+        others = (name for name in self.grades.others if whose(sets / f"{name}.qrels") == holder)
+        return next(others, "")
 
     def _by_people(self, because: str) -> Doubt:
         """What people's grades would change."""
-        return Doubt(because, f"labeler annotate {self._folder}", f"{PEOPLE_CHECK} pairs by hand")
+        command = _command("annotate", self.grades.folder or "COLL")
+        return Doubt(because, command, f"{PEOPLE_CHECK} pairs by hand")
+
+
+def _command(*words: str) -> str:
+    return shlex.join(["labeler", *words])
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:
@@ -393,6 +445,8 @@ def may_be_best(compared: Sequence[Compared]) -> list[str]:
     if not of_best or all(c.verdict == NOT_KNOWN for c in compared):
         return []
     measure, best = compared[0].measure, compared[0].baseline
+    if by := max(c.verdict.partition(" by")[2] for c in compared):  # whose grades, unchecked
+        measure = f"{measure}, by{by}"
     names = [best, *(c.run for c in compared if not c.verdict.startswith(TOLD))]
     if len(names) == 1:
         return [f"{best} is the best of these {len(compared) + 1} runs by {measure}."]

@@ -403,8 +403,7 @@ class SystemComparison(Result):
         if old == new and self.comparison.ties == self.comparison.queries:
             return f"nothing, as the first {self.systems.depth} documents of both are the same."
         parts = [*self._holes(), *self._queries(), *self._people()]
-        doubt = self.comparison.doubt
-        if doubt is not None and not doubt.command.startswith("labeler compare"):
+        if (doubt := self.comparison.doubt) is not None:
             parts.insert(0, f"{doubt.command} ({doubt.price})")
         if not parts:
             return "all of it is judged, and the queries tell the systems apart."

@@ -50,7 +50,6 @@ FLOOR = 0.02
 """A draw's variance is at least this share of the sample's, as ties leave some draws with none."""
 _CELLS = 20_000_000
 """The most statistics of draws that are held at once, in single precision."""
-_AT_ONCE = 4096
 _DEALT = 2_000_000
 """So many values are dealt at a time."""
 
@@ -245,7 +244,7 @@ class _Pairs:
     @cached_property
     def differing(self) -> Integers:
         """At how many queries the two systems of each pair differ."""
-        return self._of_each(self.systems.differing).astype(np.int64)
+        return self.systems.differing(self.first, self.second)
 
     @cached_property
     def apart(self) -> Floats:
@@ -256,7 +255,7 @@ class _Pairs:
     @cached_property
     def left_open(self) -> Floats:
         """How far each difference may be off for queries unlike those seen."""
-        return self._of_each(self.systems.left_open)
+        return self.systems.left_open(self.first, self.second)
 
     @cached_property
     def least_p(self) -> Floats:
@@ -271,7 +270,7 @@ class _Pairs:
     def errors(self) -> Floats:
         """The standard error of each difference; HSD takes all to have the same one."""
         if self.family != "hsd":
-            return self._of_each(self.systems.errors)
+            return self.systems.errors(self.first, self.second)
         systems = self.systems
         values, queries = systems.by_weight(systems.values), systems.queries
         apart = values - values.mean(axis=0)
@@ -290,7 +289,7 @@ class _Pairs:
             ranges = hsd_ranges(systems.by_weight(systems.values), self.seed, self.draws)
             return each_alone(t, ranges[:, None] / max(self.errors[0], TIED**2))
         if self.family == "may be best":
-            return each_alone(t, self._below_best(np.ones(size, dtype=np.bool_)))
+            return each_alone(t, self._below_best(np.ones(size, dtype=np.bool_))[:, :-1])
         if self.family == "best":
             return stepped_down(t, lambda active: self._below_best(active).max(axis=1))
         rows = Contrasts(systems.less(self.first, self.second), self.seed, self.draws)
@@ -299,19 +298,13 @@ class _Pairs:
         return stepped_down(t, rows.largest)
 
     def _below_best(self, active: Flags) -> Floats:
-        """How far each active system lies below the best of each draw, `(draws, active)`.
+        """How far each active system lies below the best of each draw, `(draws, active + 1)`.
 
-        The best of the sample is one of those of which each draw takes its own.
+        The best of the sample stands last: other draws take another best, and it lies below that.
         """
         rows = self.systems.centred[np.append(self.first[active], self.second[0])]
         blocks = _counts(rows.shape, self.draws, self.seed)
         return np.concatenate([_below_best(counts, rows) for counts in blocks])
-
-    def _of_each(self, of: Callable[[Integers, Integers], Floats | Integers]) -> Floats:
-        """A function of pairs; of very many, some thousand at a time."""
-        starts = range(0, len(self.first), _AT_ONCE)
-        pairs = [(side[i : i + _AT_ONCE] for side in (self.first, self.second)) for i in starts]
-        return np.concatenate([np.zeros(0), *(of(*both) for both in pairs)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,7 +340,7 @@ class Contrasts:
 
 
 def _below_best(counts: Floats, rows: Floats) -> Floats:
-    """How many errors each centred row but the last lies below the best row of each draw."""
+    """How many errors each centred row lies below the best row of each draw."""
     queries = rows.shape[1]
     means, squares = counts @ rows.T / queries, counts @ (rows**2).T / queries
     best = means.argmax(axis=1)
@@ -358,7 +351,7 @@ def _below_best(counts: Floats, rows: Floats) -> Floats:
     below = means[of_best][:, None] - means
     variances = squares[of_best][:, None] + squares - 2 * products - below**2
     least = whole.diagonal()[best][:, None] + whole.diagonal() - 2 * whole[best]
-    return _divided(below, variances, least, queries)[:, :-1]
+    return _divided(below, variances, least, queries)
 
 
 def _counts(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:

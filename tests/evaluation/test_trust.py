@@ -1,6 +1,8 @@
 """When a verdict is not known: too little judged, too few queries, grades that nobody checked."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,7 @@ def test_no_verdict_where_most_of_a_system_was_never_judged() -> None:
     assert comparison.verdict == "not known"
     assert str(comparison.doubt) == (
         "not known, because Judged@1 of old is 0.13, below 0.70; "
-        "next: labeler compare COLL new old (about 26 pairs of old)"
+        "next: labeler compare COLL old new -m P@1 --sheet holes.csv (about 26 pairs of old)"
     )
 
 
@@ -87,6 +89,11 @@ def write_qrels(path: Path, queries: int = 30) -> None:
 def test_grades_that_nobody_checked_are_said_in_the_verdict(collection: Path) -> None:
     comparison = only(labeler.evaluate(collection, measures="P@1", baseline="old"))
     assert comparison.verdict == "better by llm's grades, unchecked"
+    copy = collection / "runs/copy.trec"
+    copy.write_bytes((collection / "runs/old.trec").read_bytes())
+    first = labeler.evaluate(collection, measures="P@1").sentences[0]
+    assert first == "new is the best of these 3 runs by P@1, by llm's grades, unchecked."
+    copy.unlink()
     write_qrels(collection / "qrels/human.qrels", 20)
     report = labeler.evaluate(collection / "qrels/llm.qrels", collection, "P@1", baseline="old")
     assert (report.grades.checked, only(report).verdict) == (40, "better")
@@ -138,3 +145,42 @@ def test_a_system_of_the_assessor_s_family_is_not_compared_by_its_grades(collect
     comparison = only(labeler.evaluate(collection, measures="P@1"))
     assert comparison.verdict == "not known"
     assert "it is circular: gpt-rerank and the assessor gpt-4o" in str(comparison.doubt)
+
+
+@pytest.mark.parametrize(("queries", "runs"), [(30, 2), (30, 1), (5, 2)])
+@pytest.mark.parametrize("in_collection", [True, False])
+def test_the_command_that_a_gate_names_runs(
+    collection: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    queries: int,
+    runs: int,
+    in_collection: bool,
+) -> None:
+    monkeypatch.chdir(collection.parent)
+    folder = Path(collection.name)
+    (folder / "qrels/llm.qrels").rename(folder / "qrels/human.qrels")
+    write_qrels(folder / "qrels/human.qrels", queries)
+    ids = [{"_id": query, "text": query} for query in QUERIES]
+    (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ids))
+    docs = [{"_id": doc, "title": "", "text": doc} for doc in "abx"]
+    (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in docs))
+    for file in (folder / "runs").iterdir():
+        file.write_text(file.read_text().replace(" b ", " x "))
+    paths = [folder / "qrels/human.qrels", *sorted((folder / "runs").iterdir())[::-1][:runs]]
+    if not in_collection:
+        paths = [path.rename(path.name) for path in paths]
+    asked = ["evaluate", *map(str, paths), "-m", "P@1", "--require", "P@1:0.5"]
+    assert execute(asked) == 6
+    said = capsys.readouterr()
+    commands = re.findall(r"next: labeler (.*?) \((?:free|about)", said.err)
+    assert commands
+    for command in commands:
+        assert execute(shlex.split(command)) in (0, 3), command
+
+
+def test_copies_of_one_run_are_no_doubt_however_little_is_judged() -> None:
+    qrels = {q: PEOPLE[q] for q in QUERIES}
+    comparison = only(labeler.evaluate(qrels, {"old": run(4, "x"), "new": run(4, "x")}, "P@1"))
+    assert comparison.verdict == "cannot tell apart"

@@ -145,3 +145,12 @@ def test_alike_systems_that_vary_unlike_each_other_are_rarely_told_apart() -> No
             told = [v.is_told for v in compared(Systems(values), None, family, seed, 299)]
             wrong[place] += any(told)
     assert (wrong <= 8).all()
+
+
+def test_of_three_alike_systems_the_best_is_told_as_seldom_as_any_of_all_pairs() -> None:
+    """The best of the sample lies below the best of other draws, and that counts, too."""
+    values = np.random.default_rng(4).normal(size=(3, 40))
+    best = max(compared(Systems(values)), key=lambda v: abs(v.estimate))
+    pairs = compared(Systems(values), family="all pairs")
+    (same,) = (v for v in pairs if {v.first, v.second} == {best.first, best.second})
+    assert best.p == pytest.approx(same.p, abs=0.01)
