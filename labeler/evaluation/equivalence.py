@@ -229,7 +229,7 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("margin", format="g"),
         Column("difference", format="+.4f", ends="+.3f"),
         *(Column(name, only="programs") for name in ("queries", "differing")),
-        Column("verdict", align="left"),
+        Column("verdict", align="left", widest=None),
     ]
     rows = [
         (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.differing, e.verdict)
