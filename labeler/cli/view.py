@@ -23,13 +23,13 @@ def command(
     collection: Opened,
     systems: Annotated[
         list[str] | None,
-        argument("Two to compare, as for compare; without any all are reported.", "[SYSTEM...]"),
+        argument("Two to compare, as for compare; without any all are reported.", "SYSTEM..."),
     ] = None,
     *,
     options: ReportOptions,
     server: ServeOptions,
 ) -> None:
-    """Serve the report while one works, and the comparison of any two of its systems.
+    """Serve the report, and the comparison of any two systems, while one works.
 
     Each look shows what stands there. Nothing is written. Ctrl-C ends it.
     """

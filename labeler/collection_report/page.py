@@ -45,8 +45,6 @@ from labeler.report.table import Column, Row, Table, table_of
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
-PRINTED = 10
-"""So many queries the style of pages prints."""
 
 
 def findings_blocks(findings: Sequence[Finding]) -> Iterator[PageBlock]:
@@ -91,9 +89,9 @@ def holes_section(tables: Mapping[str, Table]) -> PageSection:
         "Scores count an unjudged document as not relevant. The table says what they would "
         "be if such documents were of the top grade, and the least and the most possible."
     )
-    shown = [tables["scenarios"]] if "scenarios" in tables else []
-    title = "What unjudged documents leave open"
-    blocks = [Paragraph(text), *(TableBlock(table, title) for table in shown)]
+    blocks: list[PageBlock] = [Paragraph(text)]
+    if "scenarios" in tables:
+        blocks.append(TableBlock(tables["scenarios"], "What unjudged documents leave open"))
     return PageSection("Unjudged documents", blocks)
 
 
@@ -162,7 +160,7 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
             for mean in sorted({*means[:1], *means[-1:]})
             if means.count(mean) > 1
         )
-    text += " Only the first ten are printed." if len(report.queries) > PRINTED else ""
+    text += " On paper stand the first ten."
     figures = [_figures_of(query, lists, measure) for query in worst_first]
     rows = [
         lists.row(query, [*own.values()], size=query.spread)

@@ -451,7 +451,9 @@ class SystemComparison(Result):
         for finding in (*self.report.of_scoring, *self.report.of_judges):
             yield finding.without_advice()
         if missing := len(self.systems.missing):
-            fill = Setting("fill", self._graded_elsewhere[0] or "ASSESSOR")
+            fill = Setting(
+                "fill", self.systems.options.fill or self._graded_elsewhere[0] or "ASSESSOR"
+            )
             text = f"{fill} fills the {count_of(missing, 'pair')} that nobody judged"
             yield Finding(text, settings=(fill,), level="note", advice=text)
 

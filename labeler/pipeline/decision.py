@@ -107,10 +107,6 @@ class _DecisionPage:
         below = f"{result.measure} over {queries}, by {result.report.grades.giver}"
         return Page(title, blocks, below, filters=True)
 
-    @property
-    def _columns(self) -> list[str]:
-        return ["difference", *self.result.names]
-
     def _filters(self) -> PageBlock:
         old, new = self.result.names
         text = (
@@ -118,7 +114,7 @@ class _DecisionPage:
             "that only one of the two has, a grey one a document that moved, a red one that nobody "
             "judged. On paper stand the first ten of each list."
         )
-        form = FilterForm(self.lists.choices, self._columns)
+        form = FilterForm(self.lists.choices, ["difference", old, new])
         return PageSection("Every query", [Paragraph(text), form])
 
     def _section(self, heading: str, queries: Sequence[ShownQuery], lists: QueryLists) -> PageBlock:
@@ -127,7 +123,7 @@ class _DecisionPage:
             gain = self.result.gain(query)
             scores = (number_text(query.scores[name], ".3f") for name in lists.systems)
             rows.append(lists.row(query, [number_text(gain, "+.3f"), *scores], size=abs(gain)))
-        blocks = [DisclosureRows("query", self._columns, rows)]
+        blocks = [DisclosureRows("query", ["difference", *lists.systems], rows)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
 
     def _behind(self) -> Iterator[PageBlock]:

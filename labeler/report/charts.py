@@ -67,11 +67,6 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def is_number(value: float | None) -> bool:
-    """Whether a value can be drawn: neither `None` nor nan nor infinite."""
-    return value is not None and math.isfinite(value)
-
-
 def scale(axis: Axis, values: Iterable[float | None], start: float, end: float) -> Scale:
     """The scale on which all values can be drawn, and the reference of the axis."""
     every = (*values, axis.reference)
@@ -163,7 +158,7 @@ def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
 
 
 def _marks(row: NamedValue, tip: str, made: Scale, y: float) -> Iterator[str]:
-    if row.value is None or not is_number(row.value):
+    if row.value is None or not math.isfinite(row.value):
         return
     if row.low is not None and row.high is not None and not math.isnan(row.low + row.high):
         yield line("whisker", (made(row.low), y), (made(row.high), y))
@@ -172,7 +167,7 @@ def _marks(row: NamedValue, tip: str, made: Scale, y: float) -> Iterator[str]:
 
 def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
     """What the chart shows, in words: the highest and the lowest."""
-    defined = [row for row in rows if is_number(row.value)]
+    defined = [row for row in rows if row.value is not None and math.isfinite(row.value)]
     if not defined:
         return f"{axis.label}: no value is defined."
     ordered = sorted(defined, key=lambda row: -(row.value or 0.0))

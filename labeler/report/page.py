@@ -30,6 +30,8 @@ from labeler.report.table import Table
 _DEEPEST = 6
 _LONG = 40
 """Letters of a cell that is given a width of its own."""
+_MANY = 12
+"""Of tables of more rows ten are printed."""
 _TALL = 30
 """Tables of more rows scroll in a box of their own, so that their header stays in sight."""
 _THEMES = """<fieldset class="themes">
@@ -126,7 +128,7 @@ class TableBlock(PageBlock):
             for c, cells in zip(shown.shown, zip(*rows, strict=True), strict=True)
         ]
         table = table_as_html(rows, aligned, caption, shown.note, styled=False)
-        kind = "table tall" if len(rows) > _TALL else "table"
+        kind = "table" + " many" * (len(rows) > _MANY) + " tall" * (len(rows) > _TALL)
         role = f'role="region" aria-label="{html_text(flat(caption))}" tabindex="0"'
         return f'<div class="{kind}" {role}>\n{table}</div>\n'
 
@@ -169,8 +171,7 @@ class Disclosure(PageBlock):
             f'<span><span class="of">{html_text(name)} </span>{html_text(text)}</span>'
             for name, text in zip(names, self.figures, strict=True)
         )
-        summary = html_passage(" ".join(self.summary.split()))
-        words = f'<span class="words">{summary}</span>{figures}'
+        words = f'<span class="words">{html_passage(self.summary)}</span>{figures}'
         inner = depth.html(self.blocks)
         facts = "".join(f' data-fact{n}="{html_text(fact)}"' for n, fact in enumerate(self.facts))
         size = f' data-size="{self.size:.4f}"' if self.size else ""
