@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -352,3 +353,17 @@ def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Pat
         plain.goto(path.as_uri())
         assert not plain.locator("form.filters").is_visible()
         assert plain.locator(".filtered > details:visible").count() == len(QUERIES)
+
+
+def test_the_page_is_printed_on_four_sheets_without_its_forms(coll: Path) -> None:
+    path = coll.parent / "page.html"
+    write_decision(both(coll), Output(path))
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        sheets = re.findall(rb"/Type */Page[^s]", page.pdf(format="A4"))
+        page.emulate_media(media="print")
+        assert not page.locator("form.filters").is_visible()
+        printed = page.locator(".filtered > details:visible")
+        assert 10 < printed.count() <= 30  # ten each of wins, losses and ties
+    assert 1 < len(sheets) <= 4
