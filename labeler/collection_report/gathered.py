@@ -96,7 +96,7 @@ class GatheredReport(Result):
             return "No pair has a grade yet."
         used = scores.grades if scores else grades_used(contents.collection.qrels(scoring))
         grades = count_of(contents.grades(scoring), "grade")
-        model = f" ({used.models[-1]})" if used.models else ""
+        model = "".join(f" ({each})" for each in used.models[-1:] if each != used.name)
         queries = count_of(len(contents.qrels[scoring]), "query")
         by = f"{used.giver}{model}: {grades} of {queries}"
         if scores is None:
