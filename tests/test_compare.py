@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def write_collection(folder: Path, *, judged: int = 8) -> Path:
     (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     kinds = ("keyword", "question")
     rows = [
-        {"_id": q, "text": f"what is {q}", "metadata": {"kind": kinds[n % 2]}}
+        {"_id": q, "text": f"what is {q}", "metadata": {"kind": kinds[n % 2], "top shelf": n < 3}}
         for n, q in enumerate(QUERIES)
     ]
     (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -234,6 +235,44 @@ def test_grades_of_an_older_prompt_fill_no_hole_without_a_word(coll: Path) -> No
     assert "llm was judged by an older prompt, four-grades@00000000; it is four-grades@" in words
 
 
+def test_grades_that_another_set_holds_are_no_price(tmp_path: Path) -> None:
+    coll = write_collection(tmp_path / "coll", judged=2)
+    missing = both(coll).systems.missing
+    lines = [f"{query} 0 {doc} 1\n" for query, doc in missing]
+    (coll / "qrels/llm.qrels").write_text("".join(lines))
+    asked = ["compare", str(coll), "old", "new", "-m", MEASURE, "--qrels", "human"]
+    result = both(coll, qrels="human")
+    assert f"that have none ({len(missing)} by llm are there)" in result.surer
+    (coll / "qrels/llm.qrels").write_text("".join(lines[1:]))
+    some = f"({len(missing) - 1} by llm are there, the others at no known price"
+    assert some in both(coll, qrels="human").surer
+    assert execute(asked) == 0
+
+
+def test_what_excludes_nothing_is_no_bound(coll: Path) -> None:
+    human = coll / "qrels/human.qrels"
+    human.write_text("".join(human.read_text().splitlines(keepends=True)[:16]))
+    run = {"q00": {"d0": 1.0}, "q01": {"d1": 1.0}}
+    other = {"q00": {"d1": 1.0}, "q01": {"d0": 1.0}}
+    result = labeler.compare(coll, {"old": run, "new": other}, "P@1")
+    assert "by these grades alone these queries do not tell; better on 1 query" in result.how_sure
+    assert "1.0000" not in result.how_sure
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "100"])
+def test_no_terminal_is_so_narrow_that_a_verdict_is_cut(
+    columns: str, coll: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    near = (coll / "runs/old.trec").read_text().replace(" Q0 d0 0 9 ", " Q0 d0 9 0 ", 6)
+    (coll / "runs/near-by-a-long-name.trec").write_text(near)
+    asked = ["compare", str(coll), "-m", MEASURE, "--no-worse-than", "old", "--margin", "0.05"]
+    execute([*asked, "old", "near-by-a-long-name", "bad"])
+    text = capsys.readouterr().out
+    for verdict in ("worse", "not shown either way", "worse by more than the margin"):
+        assert verdict in text
+
+
 def test_a_doubt_is_never_beside_a_line_that_all_is_well(coll: Path) -> None:
     human = coll / "qrels/human.qrels"
     human.write_text("".join(human.read_text().splitlines(keepends=True)[:40]))
@@ -296,8 +335,11 @@ def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Pat
         page.fill("[name=words]", "what is q07")
         assert shown.count() == 1
         page.fill("[name=words]", "")
-        page.select_option("[name=kind]", "question")
+        page.get_by_label("kind").select_option("question")
         assert shown.count() == len(QUERIES) // 2
+        page.get_by_label("top shelf").select_option("True")
+        assert shown.count() == 1
+        page.get_by_label("top shelf").select_option("")
         page.fill("[name=size]", "0.4")
         assert 0 < shown.count() < len(QUERIES) // 2
         shown.first.locator("summary").click()
@@ -311,3 +353,17 @@ def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Pat
         plain.goto(path.as_uri())
         assert not plain.locator("form.filters").is_visible()
         assert plain.locator(".filtered > details:visible").count() == len(QUERIES)
+
+
+def test_the_page_is_printed_on_four_sheets_without_its_forms(coll: Path) -> None:
+    path = coll.parent / "page.html"
+    write_decision(both(coll), Output(path))
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        sheets = re.findall(rb"/Type */Page[^s]", page.pdf(format="A4"))
+        page.emulate_media(media="print")
+        assert not page.locator("form.filters").is_visible()
+        printed = page.locator(".filtered > details:visible")
+        assert 10 < printed.count() <= 30  # ten each of wins, losses and ties
+    assert 1 < len(sheets) <= 4

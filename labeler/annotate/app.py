@@ -224,11 +224,11 @@ class RaterPage:
             raise HTTPException(400, "not JSON") from error
 
 
-def live_page(html: Callable[[], str], policy: str, on_bug: OnBug) -> Starlette:
+def live_page(html: Callable[[Sequence[str]], str], policy: str, on_bug: OnBug) -> Starlette:
     """The application of a page that is made anew at each look."""
 
-    async def made(_request: Request) -> Response:
-        page = await run_in_threadpool(html)
+    async def made(request: Request) -> Response:
+        page = await run_in_threadpool(html, request.query_params.getlist("system"))
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
     return _application([Route("/", made)], on_bug)

@@ -38,9 +38,12 @@ class ServeOptions:
 
 @dataclass(frozen=True)
 class LivePage:
-    """A page that is made anew at each look, and what a browser may do with it."""
+    """A page that is made anew at each look, and what a browser may do with it.
 
-    html: Callable[[], str]
+    It is made of the names of systems that its reader asks for; of none at first.
+    """
+
+    html: Callable[[Sequence[str]], str]
     policy: str
 
 

@@ -522,7 +522,9 @@ _COMMANDS = (
             function="more:trust",
         ),
         Command(
-            "view", "Serve the report while one works: each look shows what stands there.", "coll/"
+            "view",
+            "Serve the report, and the comparison of any two systems, while one works.",
+            "coll/",
         ),
         Command(
             "trec-eval",

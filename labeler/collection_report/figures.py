@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +20,6 @@ from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.groups import MOST_GROUPS
 from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
 from labeler.pipeline.query_lists import (
-    FACTS,
     ShownDocument,
     ShownQuery,
     first_documents,
@@ -29,8 +27,8 @@ from labeler.pipeline.query_lists import (
 )
 from labeler.report.finding import Finding
 
-WHERE_UNJUDGED = " (see Unjudged documents)"
-"""Where the page has more on documents that nobody judged."""
+FACTS = ("origin", "kind")
+"""The fields of queries by whose values figures tell them apart."""
 
 
 def scores_of_systems(
@@ -125,17 +123,13 @@ def agreement_with_people(
 
 
 def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
-    """The pairs with unequal grades, the farthest first; of equally far ones a query's first ones
-    come before any query's second ones, so that the first few are of many queries.
+    """The pairs with unequal grades, the farthest first; equally far ones by their documents' ids,
+    so that the first few are of many queries.
     """
     unequal = paired.keep(paired.values[:, 0] != paired.values[:, 1])
     rows = zip(unequal.pairs.pairs(), unequal.numbers.astype(int).tolist(), strict=True)
-    counts, placed = Counter[tuple[int, str]](), []
-    for far in (FarPair(pair, *of_both) for pair, of_both in sorted(rows)):
-        of_query = far.distance, far.pair.query_id
-        placed.append((-far.distance, counts[of_query], far))
-        counts[of_query] += 1
-    return tuple(far for *_, far in sorted(placed))
+    apart = (FarPair(pair, *of_both) for pair, of_both in rows)
+    return sorted(apart, key=lambda far: (-far.distance, far.pair.doc_id, far.pair.query_id))
 
 
 def reported_queries(

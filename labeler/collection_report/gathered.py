@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from labeler.agreement.shown import summary
-from labeler.collection.whose import made_by
+from labeler.agreement.shown import statistics_table, summary
 from labeler.collection_report.contents import (
     ChosenSets,
     CollectionContents,
@@ -18,26 +16,21 @@ from labeler.collection_report.contents import (
     ReportOptions,
 )
 from labeler.collection_report.figures import (
-    WHERE_UNJUDGED,
+    FACTS,
     AgreementWithPeople,
     FarPair,
 )
 from labeler.data import Document, Pair
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import short
+from labeler.evaluation.verdicts import grades_used
 from labeler.judging.status import SetStatus
 from labeler.messages import count_of
-from labeler.pipeline.query_lists import (
-    FACTS,
-    ShownQuery,
-    documents_shown,
-    pairs_shown,
-    reasons_in,
-)
+from labeler.pipeline.query_lists import ShownQuery, documents_shown, pairs_shown, reasons_in
 from labeler.report.finding import Finding, merged
 from labeler.report.private import Private
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Table
+from labeler.report.table import Table, table_of
 
 FAR = 20
 """So many pairs are shown on which people and the assessor differ most."""
@@ -98,30 +91,20 @@ class GatheredReport(Result):
         return tuple(map(self.private, (self._measured(), self._leading(), self._agreeing())))
 
     def _measured(self) -> str:
-        contents, scores = self.contents, self.scores
-        documents = count_of(contents.documents, "document")
-        if self.sets.scoring is None:
-            queries = count_of(len(contents.queries), "query")
-            pool = count_of(contents.pool, "pair to judge", "pairs to judge")
-            return f"The collection has {documents}, {queries} and {pool}; no pair has a grade yet."
-        grades = count_of(contents.grades(self.sets.scoring), "grade")
-        queries = count_of(len(contents.qrels[self.sets.scoring]), "query")
-        by = f"{grades} of {queries}, given by {self._giver()}"
+        contents, scores, scoring = self.contents, self.scores, self.sets.scoring
+        if scoring is None:
+            return "No pair has a grade yet."
+        used = scores.grades if scores else grades_used(contents.collection.qrels(scoring))
+        grades = count_of(contents.grades(scoring), "grade")
+        model = "".join(f" ({each})" for each in used.models[-1:] if each != used.name)
+        queries = count_of(len(contents.qrels[scoring]), "query")
+        by = f"{used.giver}{model}: {grades} of {queries}"
         if scores is None:
-            return f"The collection has {documents} and {by}; no system was scored."
+            return f"No system was scored. There are {by}."
         systems = count_of(len(scores.runs), "system was", "systems were")
         first, *others = scores.measures
         more = f" and {count_of(len(others), 'more measure')}" if others else ""
-        over = f" over {documents}" if contents.documents else ""
-        return f"{systems} scored by {first}{more}{over}, with {by}."
-
-    def _giver(self) -> str:
-        """Who gave the grades that score the systems: people, or a model, with the set's name."""
-        name = self.sets.scoring or ""
-        if name in (*self.contents.people, self.sets.human, *self.sets.more_humans):
-            return "people" if name == "human" else f"people ({name})"
-        models = made_by(self.contents.collection, name).models or [name]
-        return f"the assessor {name}" + (f" ({models[-1]})" if models[-1] != name else "")
+        return f"{systems} scored by {first}{more}, by {by}."
 
     def _leading(self) -> str:
         scores = self.scores
@@ -170,12 +153,8 @@ class GatheredReport(Result):
             merged(self._findings()),
             key=lambda f: (f.level != "warning", bool(f.each) or f.about in FACTS),
         )
-        levels = {}
-        for finding in every:
-            more = any(setting.parameter == "scenarios" for setting in finding.settings)
-            text = self.private(words_without_settings(finding))
-            levels[text + (WHERE_UNJUDGED if more else "")] = finding.level
-        return tuple(Finding(text, level=level) for text, level in levels.items())
+        texts = {self.private(each.without_advice().text): each.level for each in every}
+        return tuple(Finding(text, level=level) for text, level in texts.items())
 
     def _findings(self) -> Iterator[Finding]:
         contents, sets, main = self.contents, self.sets, self.agreement.main
@@ -202,14 +181,10 @@ class GatheredReport(Result):
             yield replace(finding, text=f"{order}: {finding.text}")
 
     def tables(self) -> list[Table]:
-        """The scores of the systems, and their differences."""
-        return [] if self.scores is None else self.scores.tables()
-
-
-def words_without_settings(finding: Finding) -> str:
-    """A finding's text without its advice, and without what settings would do."""
-    text = finding.text.replace(finding.advice, "")
-    for setting in finding.settings:
-        text = re.sub(rf" \([^()]*{re.escape(str(setting))}[^()]*\)", "", text)
-        text = text.replace(str(setting), setting.parameter)
-    return text
+        """The scores of the systems, their differences, agreement with people, and what lacks."""
+        tables = [] if self.scores is None else self.scores.tables()
+        shown = [table for table in tables if table.name in ("scores", "comparisons")]
+        if self.agreement.main is not None:
+            table = statistics_table(self.agreement.main.agreement)
+            shown.append(replace(table, title="Agreement with people"))
+        return [*shown, table_of("missing", NextStep, self.missing)] if self.missing else shown

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from labeler.agreement.shown import (
     overview,
     report_parts,
-    statistics_table,
     summary,
 )
 from labeler.collection.readme import NOBODY, assessors_table, datasheet
 from labeler.collection_report.contents import NextStep
-from labeler.collection_report.figures import (
-    WHERE_UNJUDGED,
-    FarPair,
-)
 from labeler.collection_report.gathered import GatheredReport
+from labeler.data import Pair, Query
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import short
 from labeler.evaluation.plot import difference_drawing, measure_drawing
@@ -28,12 +23,12 @@ from labeler.pipeline.query_lists import (
     SYSTEMS_NAMED,
     QueryLists,
     ShownLengths,
-    cut_text,
+    ShownQuery,
     fact_choices,
     fitting,
 )
 from labeler.report.finding import Finding
-from labeler.report.neutral import flat, github_comment, markdown_text
+from labeler.report.neutral import cut, flat, github_comment, markdown_text
 from labeler.report.page import (
     Chart,
     Disclosure,
@@ -46,13 +41,10 @@ from labeler.report.page import (
     Paragraph,
     TableBlock,
 )
-from labeler.report.render import rendered_all
 from labeler.report.table import Column, Row, Table, table_of
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
-PRINTED = 10
-"""So many queries the style of pages prints."""
 
 
 def findings_blocks(findings: Sequence[Finding]) -> Iterator[PageBlock]:
@@ -97,9 +89,9 @@ def holes_section(tables: Mapping[str, Table]) -> PageSection:
         "Scores count an unjudged document as not relevant. The table says what they would "
         "be if such documents were of the top grade, and the least and the most possible."
     )
-    shown = [tables["scenarios"]] if "scenarios" in tables else []
-    title = "What unjudged documents leave open"
-    blocks = [Paragraph(text), *(TableBlock(table, title) for table in shown)]
+    blocks: list[PageBlock] = [Paragraph(text)]
+    if "scenarios" in tables:
+        blocks.append(TableBlock(tables["scenarios"], "What unjudged documents leave open"))
     return PageSection("Unjudged documents", blocks)
 
 
@@ -136,7 +128,12 @@ def far_section(report: GatheredReport, lists: QueryLists) -> PageSection | None
     apart, main = report.agreement.apart, report.agreement.main
     if main is None or not apart:
         return None
-    rows = [_far(report, lists, far) for far in report.far]
+    rows = list[Row]()
+    for (query_id, doc_id), *grades in report.far:
+        query = report.contents.queries.get(query_id, Query(query_id, ""))
+        asked = cut(f"{query_id} {query.text}".strip(), 100)
+        reason = cut(report.reasons_of_main.get(Pair(query_id, doc_id), ""), 600)
+        rows.append([asked, lists.words(doc_id), *grades, reason])
     text = f"{len(apart):,} pairs have other grades; the {len(rows)} farthest apart are shown."
     numbers = [Column(short(main.human)), Column(short(main.assessor))]
     words = [Column(name, align="left") for name in ("query", "document", "the assessor's reason")]
@@ -145,43 +142,46 @@ def far_section(report: GatheredReport, lists: QueryLists) -> PageSection | None
     return PageSection(title, [Paragraph(text), TableBlock(table, title)])
 
 
-def _far(report: GatheredReport, lists: QueryLists, far: FarPair) -> Row:
-    query_id, doc_id = far.pair
-    query, reason = report.contents.queries.get(query_id), report.reasons_of_main.get(far.pair, "")
-    asked = cut_text(f"{query_id} {query.text if query else ''}".strip(), 100)
-    return [asked, lists.words(doc_id), far.human, far.assessor, cut_text(reason, 600)]
-
-
 def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
     """The queries, a row each: the worst by the mean of the systems' scores first."""
     measure = report.scores.measures[0] if report.scores else ""
-    are_named = len(lists.systems) <= SYSTEMS_NAMED
-    named = lists.systems if are_named else lists.systems[:1]
-    columns = [f"{measure} of {name}" for name in named] if measure else []
-    columns += ["mean of systems"] if measure and not are_named else []
-    columns += ["relevant", "unjudged"] if lists.systems else ["relevant"]
     text = "There is no run: the documents with the highest grades are shown."
     if lists.systems:
         text = f"A row opens to the first {report.options.top} documents of each system. "
         text += "A document without a grade is marked as unjudged."
-        text += " Queries that systems answer worst come first." if measure else ""
-    text += " Only the first ten are printed." if len(report.queries) > PRINTED else ""
-    rows = []
     worst_first = sorted(
         report.queries,  # without a relevant document no system could do better: these come last
         key=lambda each: (each.mean is None or each.relevant == 0, each.mean or 0.0),
     )
-    for query in worst_first:
-        scores = [query.scores.get(name) for name in named]
-        scores += [] if are_named else [query.mean]
-        figures = [*map(Column(format=".3f").text, scores)] if measure else []
-        figures.append(f"{query.relevant:,}")
-        unjudged = sum(document.grade is None for document in query.documents)
-        figures += [f"{unjudged:,}"] if lists.systems else []
-        rows.append(lists.row(query, figures, size=query.spread))
-    table = DisclosureRows("query", columns, rows)
-    form = FilterForm(fact_choices(report.queries), columns)
+    if measure:
+        means = [q.mean for q in worst_first if q.mean is not None and q.relevant]
+        text += " Queries that systems answer worst come first." + "".join(
+            f" {means.count(mean):,} tie at a mean of {mean:.3f}."
+            for mean in sorted({*means[:1], *means[-1:]})
+            if means.count(mean) > 1
+        )
+    text += " On paper stand the first ten."
+    figures = [_figures_of(query, lists, measure) for query in worst_first]
+    rows = [
+        lists.row(query, [*own.values()], size=query.spread)
+        for query, own in zip(worst_first, figures, strict=True)
+    ]
+    columns = [*figures[0]]
+    table, form = DisclosureRows("query", columns, rows), FilterForm(lists.choices, columns)
     return PageSection("Every query", [Paragraph(text), form, table])
+
+
+def _figures_of(query: ShownQuery, lists: QueryLists, measure: str) -> dict[str, str]:
+    """What stands beside a query: scores, of many systems their mean and how far they differ."""
+    scores = {f"{measure} of {name}": query.scores.get(name) for name in lists.systems}
+    if len(scores) > SYSTEMS_NAMED:
+        scores = {f"mean {measure}": query.mean, "largest difference": query.spread}
+    column = Column(format=".3f")
+    figures = {name: column.text(score) for name, score in scores.items()} if measure else {}
+    figures["relevant"] = f"{query.relevant:,}"
+    if lists.systems:
+        figures["unjudged"] = f"{sum(d.grade is None for d in query.documents):,}"
+    return figures
 
 
 def cost_section(report: GatheredReport) -> PageSection | None:
@@ -219,7 +219,8 @@ def report_page(report: GatheredReport, lengths: ShownLengths) -> Page:
     """The whole page, with as much of each query as there is room for."""
     scores = report.scores
     systems = [run.name for run in scores.ranked] if scores else sorted(report.runs)
-    lists = QueryLists(systems, report.documents, report.reasons, lengths)
+    choices = fact_choices(report.queries)
+    lists = QueryLists(systems, report.documents, report.reasons, lengths, choices)
     tables = {t.name: t for t in scores.tables(scenarios=True)} if scores else {}
     sections = [
         summary_section(report, cuts=lengths != LENGTHS[0]),
@@ -237,9 +238,9 @@ def report_page(report: GatheredReport, lengths: ShownLengths) -> Page:
 
 
 def summary_section(report: GatheredReport, *, cuts: bool) -> PageSection:
-    """Warnings first, then three sentences, and what the collection lacks."""
-    blocks: list[PageBlock] = [*findings_blocks(report.findings)]
-    blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
+    """Three sentences, what to know of them, warnings first, and what the collection lacks."""
+    blocks: list[PageBlock] = [Paragraph(sentence, lead=True) for sentence in report.sentences]
+    blocks += findings_blocks(report.findings)
     if missing := report.missing:
         title = "What is missing, and the command that makes it"
         blocks.append(TableBlock(table_of("missing", NextStep, missing), title))
@@ -263,16 +264,6 @@ def _counts(report: GatheredReport) -> str:
 
 
 def summary_text(report: GatheredReport) -> str:
-    """The short form, as Markdown: warnings, sentences, systems, differences, agreement."""
-    parts: list[Table | str] = [
-        f"{finding.level.capitalize()}: {finding.text.replace(WHERE_UNJUDGED, '')}"
-        for finding in report.findings
-    ]
-    parts.append(" ".join(report.sentences))
-    parts += [f"{step.lacks} Next: {step.command}" for step in report.missing]
-    parts += [t for t in report.tables() if t.name in ("scores", "comparisons")]
-    if report.agreement.main is not None:
-        table = statistics_table(report.agreement.main.agreement)
-        parts.append(replace(table, title="Agreement with people"))
+    """The short form, as Markdown: sentences, systems, differences, agreement, findings."""
     title = f"# {markdown_text(flat(report.contents.title))}: report"
-    return github_comment("\n\n".join([title, _counts(report), rendered_all(parts, "markdown")]))
+    return github_comment("\n\n".join([title, _counts(report), report.markdown()]))

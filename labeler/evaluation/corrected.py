@@ -84,7 +84,7 @@ def comparison_table(differences: Sequence[CorrectedDifference]) -> Table:
         *_mean_columns("+.4f", "+.3f"),
         Column("family", only="programs"),
         Column("p"),
-        Column("verdict"),
+        Column("verdict", align="left", widest=None),
     ]
     rows: list[Row] = [
         (*(d.run, d.baseline)[: len(sides)], d.measure, *d.means.sides, d.family, d.p, d.verdict)

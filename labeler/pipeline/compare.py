@@ -37,6 +37,7 @@ from labeler.evaluation.verdicts import (
     fill_paths,
     grade_layers,
 )
+from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
@@ -62,6 +63,8 @@ ENOUGH_PAIRS = 1000
 """So many pairs tell what others will cost."""
 CHANCE = 0.8
 """With what chance so many queries as are asked for would tell the systems apart."""
+WHOLE_RANGE = 2.0
+"""An interval of a difference that is so wide excludes nothing."""
 
 
 @dataclass(frozen=True)
@@ -363,7 +366,7 @@ class SystemComparison(Result):
     def which(self) -> str:
         """Which system to take, by whose grades."""
         if len(self.report.runs) > 2:
-            return " ".join(self.report.sentences)
+            return " ".join([*self.report.sentences, f"This is by {self.report.grades.giver}."])
         c, old, new = self.comparison, *self.names
         if c.doubt is not None:  # the third line says what would change that
             return f"not known, because {c.doubt.because}."
@@ -380,19 +383,20 @@ class SystemComparison(Result):
         """By how much at least and at most, and on how many queries."""
         parts = []
         for c in self.report.compared():
-            ends = f"[{c.low:+.4f}, {c.high:+.4f}]"
-            sure = f"from {loss_or_gain(c.low)} to {loss_or_gain(c.high)}"
-            if math.isnan(c.low):
-                sure = "nobody can say"
+            is_told = not math.isnan(c.low) and c.high - c.low < WHOLE_RANGE
+            sure = f"from {loss_or_gain(c.low)} to {loss_or_gain(c.high)} (95 % sure)"
+            if not is_told:
+                sure = "these queries do not tell"
             elif c.low > 0 or c.high < 0:
                 sides = sorted((abs(c.low), abs(c.high)))
                 verb = "gains" if c.low > 0 else "loses"
-                sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f}"
+                sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f} (95 % sure)"
             if c.doubt is not None:
                 sure = f"not at all, for that reason; by these grades alone {sure}"
-            counts = f"better on {c.wins:,} queries, equal on {c.ties:,}, worse on {c.losses:,}"
-            parts.append(f"{c.run} against {c.baseline}: {sure} at 95 % {ends}; {counts}.")
-            if not math.isnan(c.low):
+            better = count_of(c.wins, "query", "queries")
+            counts = f"better on {better}, equal on {c.ties:,}, worse on {c.losses:,}"
+            parts.append(f"{c.run} against {c.baseline}: {sure}; {counts}.")
+            if is_told:
                 parts.append(on_other_queries(c.queries, *c.next_set[1:]))
         return " ".join(parts)
 
@@ -412,11 +416,13 @@ class SystemComparison(Result):
     def _holes(self) -> Iterator[str]:
         if not (missing := len(self.systems.missing)):
             return
-        pairs = count_of(missing, "pair")
-        of = self.systems
-        price = price_of(of.collection, missing, of.options.fill)
-        price = price or "at no known price: no model has judged here yet"
-        yield f"grades for the {pairs} among the first {self.systems.depth} documents ({price})"
+        of, (name, graded) = self.systems, self._graded_elsewhere
+        prices = [f"{graded:,} by {name} are there"] if graded else []
+        if graded < missing:
+            price = price_of(of.collection, missing - graded, of.options.fill)
+            prices.append(price or "at no known price: no model has judged here yet")
+        pairs = f"{count_of(missing, 'pair')} among the first {of.depth} documents that have none"
+        yield f"grades for the {pairs} ({', the others '.join(prices)})"
 
     def _queries(self) -> Iterator[str]:
         c = self.comparison
@@ -424,8 +430,9 @@ class SystemComparison(Result):
         if is_told or needed is None or needed <= c.queries:
             return
         yield (
-            f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell a "
-            f"difference of {abs(c.difference):.4f} with a chance of {CHANCE:.0%}"
+            f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell "
+            f"{c.run} from {c.baseline}, with a chance of {CHANCE:.0%}, if the difference of "
+            f"{abs(c.difference):.4f} is real"
         )
 
     def _people(self) -> Iterator[str]:
@@ -433,6 +440,16 @@ class SystemComparison(Result):
             command = f"labeler annotate {self.systems.collection.folder}"
             pairs = count_of(PEOPLE_CHECK, "pair")
             yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
+
+    @cached_property
+    def _graded_elsewhere(self) -> tuple[str, int]:
+        """Which other set of the collection has most grades of what nobody judged, and how many."""
+        of, most = self.systems, ("", 0)
+        for name in of.collection.qrels_names():
+            grades = {} if name in of.layers else read_qrels(of.collection.qrels(name))
+            graded = sum(grades.get(query, {}).get(doc, -1) >= 0 for query, doc in of.missing)
+            most = max(most, (name.removesuffix(COMPARED), graded), key=lambda each: each[1])
+        return most
 
     @cached_property
     def queries_needed(self) -> int | None:
@@ -447,9 +464,11 @@ class SystemComparison(Result):
         for finding in (*self.report.of_scoring, *self.report.of_judges):
             yield finding.without_advice()
         if missing := len(self.systems.missing):
-            fill, pairs = Setting("fill", "ASSESSOR"), count_of(missing, "pair")
-            text = f"{fill} fills the {pairs} that nobody judged with an assessor's grades"
-            yield Finding(text, settings=(fill,), level="note")
+            fill = Setting(
+                "fill", self.systems.options.fill or self._graded_elsewhere[0] or "ASSESSOR"
+            )
+            text = f"{fill} fills the {count_of(missing, 'pair')} that nobody judged"
+            yield Finding(text, settings=(fill,), level="note", advice=text)
 
     @cached_property
     def queries(self) -> tuple[ShownQuery, ...]:

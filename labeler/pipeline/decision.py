@@ -39,6 +39,7 @@ from labeler.report.table import number_text
 MOST_BYTES = 5_000_000
 """A page is smaller than that."""
 TIED = 1e-9
+CAPTIONS = {"scores": "Means over queries, with 95 % intervals"}
 COLUMNS = (
     "w/t/l: the queries that a run wins, ties and loses. p: how often chance alone would set two "
     "equal systems so far apart. Judged@k: the share of the first k documents that has a grade."
@@ -75,7 +76,8 @@ class _DecisionPage:
         systems, pairs = self.result.systems, pairs_shown(self.result.queries)
         documents = documents_shown(systems.collection.corpus, pairs)
         reasons = reasons_in(systems.collection, systems.layers, pairs)
-        return QueryLists(self.result.names, documents, reasons, LENGTHS[0])
+        choices = fact_choices(self.result.queries)
+        return QueryLists(self.result.names, documents, reasons, LENGTHS[0], choices)
 
     def page(self, lengths: ShownLengths) -> Page:
         """The page, with texts of these lengths."""
@@ -92,7 +94,7 @@ class _DecisionPage:
         ]
         lines = [Paragraph(self.private(text), lead=True) for text in result.sentences]
         chart = Chart(difference_drawing(result.report, "The difference, with its 95 % interval"))
-        tables = [TableBlock(table) for table in result.tables()]
+        tables = [TableBlock(table, CAPTIONS.get(table.name, "")) for table in result.tables()]
         blocks = [
             PageSection("The decision", lines),
             PageSection("How large the difference is", [chart, *tables, Paragraph(COLUMNS)]),
@@ -105,19 +107,15 @@ class _DecisionPage:
         below = f"{result.measure} over {queries}, by {result.report.grades.giver}"
         return Page(title, blocks, below, filters=True)
 
-    @property
-    def _columns(self) -> list[str]:
-        return ["difference", *self.result.names]
-
     def _filters(self) -> PageBlock:
-        choices = fact_choices(self.result.queries)
         old, new = self.result.names
         text = (
             f"A row opens to the first documents of {old} and {new}. A blue bar marks a document "
             "that only one of the two has, a grey one a document that moved, a red one that nobody "
-            "judged."
+            "judged. On paper stand the first ten of each list."
         )
-        return PageSection("Every query", [Paragraph(text), FilterForm(choices, self._columns)])
+        form = FilterForm(self.lists.choices, ["difference", old, new])
+        return PageSection("Every query", [Paragraph(text), form])
 
     def _section(self, heading: str, queries: Sequence[ShownQuery], lists: QueryLists) -> PageBlock:
         rows = []
@@ -125,13 +123,14 @@ class _DecisionPage:
             gain = self.result.gain(query)
             scores = (number_text(query.scores[name], ".3f") for name in lists.systems)
             rows.append(lists.row(query, [number_text(gain, "+.3f"), *scores], size=abs(gain)))
-        blocks = [DisclosureRows("query", self._columns, rows)]
+        blocks = [DisclosureRows("query", ["difference", *lists.systems], rows)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
 
     def _behind(self) -> Iterator[PageBlock]:
         findings = [
-            Finding(self.private(finding.without_advice().text), level=finding.level)
+            Finding(text, level=finding.level)
             for finding in merged(self.result.findings)
+            if (text := self.private(finding.without_advice().text))
         ]
         if findings:
             yield PageSection("What to know of these figures", [FindingList(findings)])

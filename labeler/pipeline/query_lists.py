@@ -15,7 +15,7 @@ from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.exchange.runs import read_run
-from labeler.report.neutral import flat
+from labeler.report.neutral import cut, flat
 from labeler.report.page import (
     Disclosure,
     Page,
@@ -30,8 +30,8 @@ from labeler.trec.pairs import NONE, PairColumns
 SYSTEMS_NAMED = 4
 """So many systems have a list of their own; of more, one list says how many have a document."""
 TOPIC = ("description", "narrative")
-FACTS = ("origin", "kind")
-"""The fields of queries by whose values they are told apart, in figures and in filters."""
+MOST_CHOICES = 30
+"""By a field with more values than that queries are not filtered."""
 
 Tops = Mapping[str, Mapping[str, Sequence[str]]]
 """System to query to the first documents that it returned."""
@@ -103,11 +103,6 @@ class ShownQuery:
         value = self.query.metadata.get(name)
         return str(value) if isinstance(value, str | int | float) else ""
 
-    @property
-    def facts(self) -> dict[str, str]:
-        """What it is told apart by, of `FACTS`."""
-        return {name: fact for name in FACTS if (fact := self.fact(name))}
-
 
 def first_documents(runs: Mapping[str, Any], depth: int) -> dict[str, dict[str, list[str]]]:
     """System to query to the first documents, of runs or their files, one in memory at a time."""
@@ -119,10 +114,13 @@ def first_documents(runs: Mapping[str, Any], depth: int) -> dict[str, dict[str, 
 
 
 def fact_choices(queries: Iterable[ShownQuery]) -> dict[str, list[str]]:
-    """The values of each fact by which queries can be filtered: of those that have several."""
-    every = [*queries]
-    values = {name: {fact for query in every if (fact := query.fact(name))} for name in FACTS}
-    return {name: sorted(texts) for name, texts in values.items() if len(texts) > 1}
+    """The values of each field of metadata by which queries can be filtered: several, not many."""
+    values = dict[str, set[str]]()
+    for query in queries:
+        for name in query.query.metadata:
+            values.setdefault(name, set()).add(query.fact(name))
+    every = {name: sorted(texts - {""}) for name, texts in values.items() if name not in TOPIC}
+    return {name: texts for name, texts in every.items() if 1 < len(texts) <= MOST_CHOICES}
 
 
 def ranks_of(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
@@ -166,12 +164,6 @@ def documents_shown(corpus: Path, pairs: Iterable[Pair]) -> dict[str, Document]:
     }
 
 
-def cut_text(text: str, length: int) -> str:
-    """A text of at most so many characters; a longer one ends with an ellipsis."""
-    text = text.strip()
-    return text if len(text) <= length else f"{text[: max(1, length - 1)].rstrip()}…"
-
-
 @dataclass(frozen=True)
 class ShownLengths:
     """How many characters of a title and of a reason are shown, and documents of a list."""
@@ -203,27 +195,30 @@ def fitting(page_of: Callable[[ShownLengths], Page], most: int) -> Page:
 class QueryLists:
     """Makes the rows of queries, with texts of some lengths.
 
-    `documents` have the titles, and `reasons` say why assessors gave their grades.
+    `documents` have the titles, and `reasons` say why assessors gave their grades. By the
+    values of the fields in `choices` a reader filters the rows.
     """
 
     systems: Sequence[str]
     documents: Mapping[str, Document]
     reasons: Mapping[Pair, str]
     lengths: ShownLengths
+    choices: Mapping[str, Sequence[str]]
 
     def row(self, query: ShownQuery, figures: Sequence[str], *, size: float) -> Disclosure:
         """A row: the query's id and text, and figures beside it; systems differ by `size`."""
-        words = cut_text(f"{query.query.id} {flat(query.query.text)}", 160)
-        facts = {**query.facts, "size": f"{size:.4f}"}
-        return Disclosure(words, [*self._opened(query)], figures, facts=facts)
+        words = cut(f"{query.query.id} {flat(query.query.text)}", 160)
+        facts = [query.fact(name) for name in self.choices]
+        return Disclosure(words, [*self._opened(query)], figures, facts=facts, size=size)
 
     def _opened(self, query: ShownQuery) -> Iterator[PageBlock]:
         """The need behind the query, and the lists of documents."""
         for name in TOPIC:
             if value := query.fact(name).strip():
-                yield Paragraph(cut_text(value, 600))
-        if facts := query.facts:
-            yield Paragraph(" · ".join(f"{name}: {fact}" for name, fact in facts.items()))
+                yield Paragraph(cut(value, 600))
+        facts = [f"{name}: {fact}" for name in self.choices if (fact := query.fact(name))]
+        if facts:
+            yield Paragraph(" · ".join(facts))
         if query.documents:
             yield SideBySide(self._lists(query))
         else:
@@ -260,11 +255,11 @@ class QueryLists:
             self.words(document.id),
             " · ".join(filter(None, (document.figures, ranks))),
             "open" if document.grade is None else kind,
-            cut_text(flat(reason), self.lengths.reason) if self.lengths.reason else "",
+            cut(flat(reason), self.lengths.reason) if self.lengths.reason else "",
         )
 
     def words(self, doc_id: str) -> str:
         """A document's title, or the beginning of its text, then its id."""
         document = self.documents.get(doc_id)
         title = flat(document.title or document.text) if document else ""
-        return f"{cut_text(title, self.lengths.title)} {doc_id}".strip()
+        return f"{cut(title, self.lengths.title)} {doc_id}".strip()

@@ -1,4 +1,4 @@
-"""Charts as SVG, made of plain numbers, with their message in words and their numbers as a table.
+"""Charts as SVG, made of plain numbers, with their message in words.
 
 A function takes a title, what is drawn and the `Axis` that it is drawn on, and returns a `Drawing`:
 the chart, and what it says to who cannot see it.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from labeler.report.svg import length, line, mark, svg, words
-from labeler.report.table import Column, Interval, Table, number_text
+from labeler.report.table import Interval, interval_text, number_text
 
 WIDTH = 720
 """Pixels of a chart, which fill a page's column; a narrower screen scrolls it."""
@@ -30,23 +30,17 @@ class Axis:
     format: str = ".3f"
     reference: float | None = None
 
-    def text(self, value: float | None) -> str:
-        """A value in the axis's format."""
-        return self.column().text(value)
-
-    def column(self, *, with_ends: bool = False) -> Column:
-        """The column of a table that holds what is measured."""
-        ends = self.format if with_ends else ""
-        return Column(self.label, format=self.format, ends=ends, undefined="undefined")
+    def text(self, row: NamedValue) -> str:
+        """A value with its interval in the axis's format."""
+        return interval_text(Interval(*row[1:]), self.format)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart: its title, its message in a sentence or two, its numbers, and its SVG element."""
+    """A chart: its title, its message in a sentence or two, and its SVG element."""
 
     title: str
     message: str
-    table: Table
     height: float
     parts: str
 
@@ -73,15 +67,10 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def is_number(value: float | None) -> bool:
-    """Whether a value can be drawn: neither `None` nor nan nor infinite."""
-    return value is not None and math.isfinite(value)
-
-
 def scale(axis: Axis, values: Iterable[float | None], start: float, end: float) -> Scale:
     """The scale on which all values can be drawn, and the reference of the axis."""
-    named = (*values, axis.reference)
-    reached = [value for value in named if value is not None and math.isfinite(value)]
+    every = (*values, axis.reference)
+    reached = [value for value in every if value is not None and math.isfinite(value)]
     low, high = min(reached, default=0.0), max(reached, default=1.0)
     if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):  # some room on both sides
         margin = abs(low) / 10 or 1.0
@@ -139,35 +128,24 @@ def intervals(
 ) -> Drawing:
     """Values with their intervals, in the order given.
 
-    Where the axis has a reference, a value whose interval holds it has a hollow dot: it cannot be
-    told from the reference.
+    A line marks the axis's reference, if it has one.
     """
-    ends = axis.format if any(row.low is not None for row in rows) else ""
-    columns = [Column("name", title=" ", align="left"), replace(axis.column(), ends=ends)]
-    table = Table(title, columns, [(row.name, Interval(*row[1:])) for row in rows])
-    return Drawing(title, _of_values(rows, axis), table, *_draw(rows, axis))
+    return Drawing(title, _of_values(rows, axis), *_draw(rows, axis))
 
 
 def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
-    """The height of the chart and its elements; a legend says what hollow dots are."""
-    column = axis.column(with_ends=True)
-    figures = [column.text(Interval(*row[1:])) for row in rows]
+    """The height of the chart and its elements."""
+    figures = [*map(axis.text, rows)]
     names = min(max((length(row.name) for row in rows), default=0), 0.34 * WIDTH) + 2
     numbers = min(max(map(length, figures), default=0), 0.36 * WIDTH) + 2
     reach = [value for row in rows for value in row[1:]]
     start, end = max(names + 14, _MARGIN), WIDTH - max(numbers + 14, _MARGIN)
     made = scale(axis, reach, start, end)
     y = top = 8.0
-    drawn = []
-    if any(is_unclear(row, axis) for row in rows):
-        y = top = 32.0
-        unclear = f"the interval holds {axis.text(axis.reference)}"
-        drawn.append(mark("dot unclear", (start + 8, 16.0)))
-        drawn.append(words("name", (start + 22, 20.0), unclear, WIDTH - start - 22))
+    drawn = list[str]()
     for row, figure in zip(rows, figures, strict=True):
         middle = y + _HEIGHT / 2 + 2
-        kind = "dot unclear" if is_unclear(row, axis) else "dot"
-        drawn += _marks(row, f"{row.name}: {figure}", made, middle, kind)
+        drawn += _marks(row, f"{row.name}: {figure}", made, middle)
         drawn.append(words("name", (0, middle + 4), row.name, names))
         drawn.append(words("figures end", (WIDTH, middle + 4), figure, numbers))
         y += _HEIGHT + 4
@@ -179,31 +157,21 @@ def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
     return y + 42, "".join([*grid, *drawn, *across(made, y + 16), below])
 
 
-def _marks(row: NamedValue, tip: str, made: Scale, y: float, kind: str) -> Iterator[str]:
-    if row.value is None or not is_number(row.value):
+def _marks(row: NamedValue, tip: str, made: Scale, y: float) -> Iterator[str]:
+    if row.value is None or not math.isfinite(row.value):
         return
     if row.low is not None and row.high is not None and not math.isnan(row.low + row.high):
         yield line("whisker", (made(row.low), y), (made(row.high), y))
-    yield mark(kind, (made(row.value), y), tip)
-
-
-def is_unclear(row: NamedValue, axis: Axis) -> bool:
-    """Whether the interval holds the reference."""
-    if axis.reference is None or row.low is None or row.high is None:
-        return False
-    return row.low <= axis.reference <= row.high
+    yield mark("dot", (made(row.value), y), tip)
 
 
 def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
     """What the chart shows, in words: the highest and the lowest."""
-    defined = [row for row in rows if is_number(row.value)]
+    defined = [row for row in rows if row.value is not None and math.isfinite(row.value)]
     if not defined:
         return f"{axis.label}: no value is defined."
-    column = axis.column(with_ends=True)
     ordered = sorted(defined, key=lambda row: -(row.value or 0.0))
-    first, last = (
-        f"{row.name}, {column.text(Interval(*row[1:]))}" for row in (ordered[0], ordered[-1])
-    )
+    first, last = (f"{row.name}, {axis.text(row)}" for row in (ordered[0], ordered[-1]))
     if len(defined) == 1:
         return f"{axis.label}: {first}."
     return f"Highest {axis.label}: {first}; lowest: {last}; {len(defined):,} in all."

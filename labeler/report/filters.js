@@ -14,7 +14,7 @@ for (const form of document.querySelectorAll("form.filters")) {
     const facts = [...form.querySelectorAll("select")].filter((each) => each !== order && each.value);
     let shown = 0;
     for (const row of rows) {
-      const kept = Number(row.dataset.size) >= (Number(size.value) || 0) &&
+      const kept = Number(row.dataset.size || 0) >= (Number(size.value) || 0) &&
         facts.every((each) => row.dataset[each.name] === each.value) && has(row, asked);
       row.hidden = !kept;
       shown += kept;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -71,9 +72,16 @@ class Finding:
         return text
 
     def without_advice(self) -> Finding:
-        """The finding for a reader who has no such settings."""
-        text, each = (words.replace(self.advice, "") for words in (self.text, self.each))
+        """The finding for a reader who has no such settings, without what they would do."""
+        text, each = (self._without_advice(words) for words in (self.text, self.each))
         return replace(self, text=text, each=each, settings=(), advice="")
+
+    def _without_advice(self, words: str) -> str:
+        words = words.replace(self.advice, "")
+        for setting in self.settings:
+            words = re.sub(rf" \([^()]*{re.escape(str(setting))}[^()]*\)", "", words)
+            words = words.replace(str(setting), setting.parameter)
+        return words
 
 
 def as_findings(texts: Iterable[Finding | str]) -> Iterator[Finding]:

@@ -30,6 +30,8 @@ from labeler.report.table import Table
 _DEEPEST = 6
 _LONG = 40
 """Letters of a cell that is given a width of its own."""
+_MANY = 12
+"""Of tables of more rows ten are printed."""
 _TALL = 30
 """Tables of more rows scroll in a box of their own, so that their header stays in sight."""
 _THEMES = """<fieldset class="themes">
@@ -126,26 +128,24 @@ class TableBlock(PageBlock):
             for c, cells in zip(shown.shown, zip(*rows, strict=True), strict=True)
         ]
         table = table_as_html(rows, aligned, caption, shown.note, styled=False)
-        kind = "table tall" if len(rows) > _TALL else "table"
+        kind = "table" + " many" * (len(rows) > _MANY) + " tall" * (len(rows) > _TALL)
         role = f'role="region" aria-label="{html_text(flat(caption))}" tabindex="0"'
         return f'<div class="{kind}" {role}>\n{table}</div>\n'
 
 
 @dataclass(frozen=True)
 class Chart(PageBlock):
-    """A chart with its message, a sentence on how to read it, and its numbers as a table."""
+    """A chart with its message, which says it in words; a table of its page has the numbers."""
 
     drawing: Drawing
 
     def html(self, depth: _Depth) -> str:
-        """A figure; the numbers open."""
+        """A figure."""
         made = self.drawing
-        table = TableBlock(made.table, f"{made.title}: numbers").html(depth)
         return (
             f'<figure>\n<figcaption>\n<p class="title">{html_text(made.title)}</p>\n'
             f"<p>{html_text(made.message)}</p>\n</figcaption>\n"
-            f'<div class="picture" tabindex="0">{made.svg}</div>\n'
-            f"<details>\n<summary>The numbers as a table</summary>\n{table}</details>\n</figure>\n"
+            f'<div class="picture" tabindex="0">{made.svg}</div>\n</figure>\n'
         )
 
 
@@ -153,15 +153,16 @@ class Chart(PageBlock):
 class Disclosure(PageBlock):
     """A line that opens to show more: words, then figures in columns of their own.
 
-    Each figure follows what it is, of `names`, which is seen where no header is. By `facts` a
-    reader may filter lines: the name of each, and its value here.
+    Each figure follows what it is, of `names`, which is seen where no header is. By its `size` and
+    by `facts`, one for each list of choices, a reader may filter lines.
     """
 
     summary: str
     blocks: Sequence[PageBlock]
     figures: Sequence[str] = ()
     names: Sequence[str] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Sequence[str] = ()
+    size: float = 0.0
 
     def html(self, depth: _Depth) -> str:
         """An element `details`."""
@@ -170,11 +171,12 @@ class Disclosure(PageBlock):
             f'<span><span class="of">{html_text(name)} </span>{html_text(text)}</span>'
             for name, text in zip(names, self.figures, strict=True)
         )
-        summary = html_passage(" ".join(self.summary.split()))
-        words = f'<span class="words">{summary}</span>{figures}'
+        words = f'<span class="words">{html_passage(self.summary)}</span>{figures}'
         inner = depth.html(self.blocks)
-        facts = "".join(f' data-{name}="{html_text(value)}"' for name, value in self.facts.items())
-        return f"<details{facts}>\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
+        facts = "".join(f' data-fact{n}="{html_text(fact)}"' for n, fact in enumerate(self.facts))
+        size = f' data-size="{self.size:.4f}"' if self.size else ""
+        opening = f"<details{facts}{size}>"
+        return f"{opening}\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
 
 
 @dataclass(frozen=True)
@@ -213,10 +215,9 @@ class FilterForm(PageBlock):
         fields = ['<label>words <input type="search" name="words"></label>']
         size = '<input type="number" name="size" min="0" step="0.05" value="0">'
         fields.append(f"<label>differing by at least {size}</label>")
-        for name, values in self.choices.items():
-            options = "".join(f"<option>{html_text(value)}</option>" for value in values)
-            select = f'<select name="{name}"><option value="">all</option>{options}</select>'
-            fields.append(f"<label>{html_text(name)} {select}</label>")
+        for number, (name, values) in enumerate(self.choices.items()):
+            select = f'<select name="fact{number}"><option value="">all</option>{_options(values)}'
+            fields.append(f"<label>{html_text(name)} {select}</select></label>")
         orders = "".join(
             f'<option value="{column} {sign}">{html_text(name)}, {end} first</option>'
             for column, name in enumerate(self.columns)
@@ -226,6 +227,36 @@ class FilterForm(PageBlock):
         fields.append(f"<label>order {order}</label>")
         inner = "\n".join([*fields, '<output aria-live="polite"></output>'])
         return f'<form class="filters" hidden>\n{inner}\n</form>\n'
+
+
+def _options(values: Iterable[str], first: str = "") -> str:
+    """What a list of a form offers; `first` is set at the beginning."""
+    return "".join(
+        f"<option{' selected' if value == first else ''}>{html_text(value)}</option>"
+        for value in values
+    )
+
+
+@dataclass(frozen=True)
+class SystemsForm(PageBlock):
+    """Two lists of systems, of which a reader takes one each; the server gets both as `system`.
+
+    Where `shown` are two of them, a link leads back to the page of all.
+    """
+
+    systems: Sequence[str]
+    shown: Sequence[str] = ()
+
+    def html(self, depth: _Depth) -> str:
+        """A form that asks for its own page anew."""
+        firsts = self.shown or self.systems
+        lists = " ".join(
+            f'<label>{name} <select name="system">{_options(self.systems, first)}</select></label>'
+            for name, first in zip(("old", "new"), firsts, strict=False)
+        )
+        back = '<a href="?">the whole collection</a>' if self.shown else ""
+        button = "<button>compare query by query</button>"
+        return f'<form class="systems">\n{lists}\n{button}\n{back}\n</form>\n'
 
 
 @dataclass(frozen=True)
@@ -287,6 +318,7 @@ class Page:
 
     def html(self) -> str:
         """One HTML file without any address that a browser would load."""
+        allowed = policy(scripts=self.filters)
         script = f"<script>{_filtering()}</script>\n" if self.filters else ""
         depth = _Depth()
         body, heading = depth.html(self.blocks), html_text(flat(self.title))
@@ -295,7 +327,7 @@ class Page:
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(scripts=self.filters)}">
+<meta http-equiv="Content-Security-Policy" content="{allowed}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -331,13 +363,17 @@ def _filtering() -> str:
 
 
 def policy(*, scripts: bool = False) -> str:
-    """What a browser may do with a page: use its own style and script, and nothing else."""
+    """What a browser may do with a page: use its own style and script, and nothing else.
+
+    A page with a script may ask its own server by forms, too.
+    """
     own = {"style": style(), **({"script": _filtering()} if scripts else {})}
     hashes = {
         name: b64encode(sha256(text.encode()).digest()).decode() for name, text in own.items()
     }
     sources = "".join(f"{name}-src 'sha256-{digest}'; " for name, digest in hashes.items())
-    return f"default-src 'none'; {sources}base-uri 'none'; form-action 'none'"
+    asked = "'self'" if scripts else "'none'"
+    return f"default-src 'none'; {sources}base-uri 'none'; form-action {asked}"
 
 
 def _contents(headings: Sequence[_Heading]) -> str:

@@ -82,7 +82,7 @@ class Result:
         """Sentences, tables and findings as Markdown."""
         from labeler.report.render import rendered_all
 
-        findings = (finding.text for finding in self.findings)
+        findings = (f"{each.level.capitalize()}: {each.text}" for each in self.findings)
         return rendered_all([*self.sentences, *self.tables(), *findings], "markdown")
 
     def __repr__(self) -> str:
@@ -91,7 +91,10 @@ class Result:
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.tables(), self.findings, self.sentences)
+        tables = "".join(table.as_html() for table in self.tables())
+        lines = (html_text(str(line)) for line in chain(self.sentences, merged(self.findings)))
+        listed = "".join(f"<li>{line}</li>\n" for line in lines)
+        return f"{tables}<ul>\n{listed}</ul>\n" if listed else tables
 
 
 def figure_names(of: type) -> Iterator[str]:
@@ -135,13 +138,3 @@ def _plain_scalar(value: object) -> str | int | float | None:
     if value is None or isinstance(value, str | int):
         return value
     raise TypeError(f"no JSON for {type(value).__name__}")
-
-
-def notebook_html(
-    tables: Iterable[Table], findings: Iterable[Finding] = (), sentences: Iterable[str] = ()
-) -> str:
-    """The tables as HTML, and under them a list of the sentences and then the findings."""
-    shown_tables = "".join(table._repr_html_() for table in tables)
-    lines = (html_text(str(line)) for line in chain(sentences, merged(findings)))
-    listed = "".join(f"<li>{line}</li>\n" for line in lines)
-    return f"{shown_tables}<ul>\n{listed}</ul>\n" if listed else shown_tables

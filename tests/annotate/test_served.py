@@ -18,6 +18,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import pytest
+from browser import chromium
 
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.journal import read_journal
@@ -27,7 +28,7 @@ from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.testing import small_collection
 from labeler.trec.files import read_qrels
-from labeler.trec.write import write_qrels
+from labeler.trec.write import write_qrels, write_run
 
 PAIRS = 20
 
@@ -232,6 +233,38 @@ def test_the_report_is_as_the_collection_is_at_each_look(coll: Collection) -> No
     own = html.unescape(re.findall(r'Security-Policy" content="([^"]*)"', before)[0])
     assert set(own.split("; ")) <= set(policy.split("; "))  # the header forbids nothing it needs
     assert (process.returncode, errors.splitlines()[-1]) == (0, "ended")
+
+
+def test_a_reader_of_the_report_chooses_two_systems_and_sees_their_comparison(
+    coll: Collection,
+) -> None:
+    for name, docs in {"old": ("d1", "d2"), "new": ("d2", "d1")}.items():
+        write_run(coll.run(name), {"q00": dict(zip(docs, (2.0, 1.0), strict=True))}, name)
+    write_qrels(coll.qrels("human"), {"q00": {"d1": 2, "d2": 0}})
+    with command(coll, "view", str(coll.folder)) as process, chromium() as browser:
+        page = browser.new_context(java_script_enabled=False).new_page()
+        page.goto(address_of(process))
+        assert "report" in page.locator("h1").inner_text()
+        first, second = page.locator("form.systems select").all()
+        first.select_option("old")
+        second.select_option("new")
+        page.get_by_role("button").click()
+        assert page.locator("h1").inner_text() == "old or new?"
+        assert page.locator(".rows > details").count() == 1
+        page.get_by_role("link", name="the whole collection").click()
+        assert "report" in page.locator("h1").inner_text()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    with command(coll, "view", str(coll.folder), "new", "old") as process:
+        parts = urlsplit(address_of(process))
+        connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+        assert "<h1>new or old?</h1>" in looked_at(connection, parts.path)[0]
+        connection.request("GET", f"{parts.path}?system=old&system=nobody")
+        answer = connection.getresponse()
+        assert (answer.status, b"no run 'nobody'" in answer.read()) == (400, True)
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
 
 
 def looked_at(connection: http.client.HTTPConnection, path: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import unicodedata
+from dataclasses import dataclass
 from html.parser import HTMLParser
 
 import pytest
@@ -27,7 +28,7 @@ from labeler.report.neutral import (
     spreadsheet_passage,
 )
 from labeler.report.render import FORMS, rendered_all
-from labeler.report.result import notebook_html
+from labeler.report.result import Result
 from labeler.report.table import Column, Table
 
 PIECES = (
@@ -152,6 +153,16 @@ def test_json_stays_exact_and_sends_a_terminal_nothing(value: dict[str, object])
     assert active(json_text(value, indent=1)) == []
 
 
+@dataclass(frozen=True)
+class Shown(Result):
+    """A result that is tables alone."""
+
+    made: list[Table]
+
+    def tables(self) -> list[Table]:
+        return self.made
+
+
 @steadily(60)
 @given(hostile, hostile)
 def test_every_form_of_a_table_is_inert_wherever_the_text_stands(cell: str, name: str) -> None:
@@ -160,7 +171,7 @@ def test_every_form_of_a_table_is_inert_wherever_the_text_stands(cell: str, name
     for form in (name for name, how in FORMS.items() if how.in_bytes is None):
         shown = rendered_all([cell, table], form)
         assert active(shown) == [], form
-    assert active(notebook_html([table], [])) == []
+    assert active(Shown([table])._repr_html_()) == []
     rows = list(csv.reader(io.StringIO(rendered_all([table], "csv"))))
     assert rows[1][1] == "-0.5"
     (record,) = json.loads(rendered_all([table], "json"))
