@@ -414,18 +414,21 @@ class _Deciding:
         """Draw and have judged, until it is decided, or nothing is left."""
         draws, drawn, asked, spent = self.draws, 0, dict[Pair, None](), replace(control.spent)
         judged: JudgeResult | None = None
+        act, batches = self, 0
         # a batch is no run of its own for whoever watches
         quiet = replace(control, note=cache(control.note), judging=Control().judging)
         most = len(draws.unjudged(draws.before))
         with control.progress("pairs judged, at most") as advance:
-            while not draws.look(grades := replace(self).grades(), drawn).verdict(self.margin):
+            while not draws.look(grades := act.grades(), drawn).verdict(self.margin):
                 if pairs := draws.to_judge(grades, drawn, asked):
-                    if self._decision(drawn).doubt:
+                    # who judges is known after the first batch
+                    if batches < 2 and act._decision(drawn).doubt:
                         break
                     if not asked:
                         self._check_kin()
                     asked |= dict.fromkeys(pairs)
                     judged = await ajudge_missing(self.systems, self.judging, quiet, [*asked])
+                    act, batches = replace(self), batches + 1
                     advance(len(asked), most)
                     quiet = replace(quiet, note=Control().note)  # the first batch said it all
                     if not judged.judged:
@@ -436,7 +439,6 @@ class _Deciding:
                     drawn = draws.further(drawn)
                 else:
                     break
-        act = replace(self)
         return await act._ended(act._decision(drawn, judged, control.spent.since(spent)), control)
 
     def _decision(
