@@ -697,6 +697,8 @@ def test_people_s_grades_are_not_added_to_a_model_s(
     assert execute([*command, str(sheet), "--people", "ann", "--qrels", "llm"]) == 2
     assert execute([*command, str(sheet), "--people", "a b"]) == 2
     assert "--people: the name 'a b'" in capsys.readouterr().err
+    assert execute([*command, str(sheet), "--people", "ann", "--model", "fake"]) == 2
+    assert "name the assessor who judges" in capsys.readouterr().err
     assert not sheet.exists()
     capsys.readouterr()
     assert execute([*command, str(sheet), "--people", "ann"]) == 3

@@ -132,7 +132,7 @@ def command(
         how = loss.deciding(options, gates.require, html, options.fill)
         if flags.dry_run and not who.assessor:
             raise Misuse("without an assessor no model is asked; leave it out", parameter="dry_run")
-        how |= {"sheet": to.beside(sheet), "judging": judging if who.assessor else None}
+        how |= {"sheet": to.beside(sheet), "judging": judging if judging.model else None}
         decide = partial(adecide, collection, systems, **how)
         _show_decision(asked(flags, decide, show_judging_plan, to), to, sheet)
         return

@@ -12,7 +12,7 @@ from labeler.report.table import Table
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/\s@]*@")
 _SECRET_OF_ADDRESS = re.compile(r"(?i)([?&](?:api[-_]?key|key|token|secret|sig|password)=)[^&\s]*")
 _KEY = re.compile(r"\b(?:sk|pk|hf|gsk|xai|ghp|AKIA)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{20,}")
-_WORD = re.compile(r"[^\s'\"()<>,;]+")
+_WORD = re.compile(r"[^\s'\"()<>,;=]*=(?=[/~])|[^\s'\"()<>,;]+")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 HIDDEN = "[hidden]"
 
@@ -25,6 +25,8 @@ class Private:
     'runs/a.trec: 3 ties, read from a.md'
     >>> private("http://me:secret@localhost:8000/v1?api_key=abc gpt")
     'http://localhost:8000/v1?api_key=[hidden] gpt'
+    >>> private("labeler compare coll old mine=/home/me/k=v/mine.trec")
+    'labeler compare coll old mine=mine.trec'
     """
 
     def __init__(self, *folders: Path) -> None:
