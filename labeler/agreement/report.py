@@ -191,9 +191,10 @@ def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> 
         for gate in gates:
             statistic, of = find_statistic(gate.name, agreement.scale), agreement.of(gate.name)
             if not statistic.better and of.value is not None:
-                low, high = sorted(abs(end) for end in (of.low or 0.0, of.high or 0.0))
-                is_open = (of.low or 0.0) <= 0 <= (of.high or 0.0)
-                of = Interval(abs(of.value), 0.0 if is_open else low, high)
+                low, high = of.low, of.high
+                if low is not None and high is not None:
+                    low, high = max(low, -high, 0.0), max(-low, high)
+                of = Interval(abs(of.value), low, high)
             queries = len(agreement.queries)
             each = agreement.pairs / max(queries, 1)
             held = replace(gate, better=statistic.better or -1, pairs=each)
