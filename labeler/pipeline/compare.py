@@ -29,7 +29,7 @@ from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
-from labeler.evaluation.rulings import cannot_show, number_needed, settled_by
+from labeler.evaluation.rulings import cannot_show, left_open, number_needed, settled_by
 from labeler.evaluation.scores import Comparison, over_common_queries
 from labeler.evaluation.verdicts import (
     PEOPLE_CHECK,
@@ -340,7 +340,7 @@ class SystemComparison(Result):
             ("What would make it surer", self.surer),
             *(("This look", str(look)) for look in self.looks),
         ]
-        beyond = [*map(cannot_show, self._beyond()), *self.report.gates.left_open]
+        beyond = [*map(cannot_show, self._beyond()), *left_open(self.report.gates)]
         return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:

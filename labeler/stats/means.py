@@ -20,7 +20,6 @@ from labeler.stats.intervals import (
 from labeler.stats.student import (
     NORMAL_QUANTILE,
     SIGNIFICANT,
-    binomial_below,
     f_quantile,
     t_of,
 )
@@ -111,18 +110,7 @@ def difference_interval(first: Bounded, second: Bounded) -> tuple[float, float]:
 
 def largest_share(count: int, of: int, level: float = SIGNIFICANT) -> float:
     """The largest true share at which `count` or fewer of `of` still has probability `level`."""
-    if count >= of:
-        return 1.0
-    return largest_likely(count / of, lambda share: binomial_below(count, of, share) > level)
-
-
-def largest_likely(low: float, is_likely: Callable[[float], bool]) -> float:
-    """The largest number from `low` to 1 that is likely still, where all below it are."""
-    high = 1.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_likely(middle) else (low, middle)
-    return high
+    return 1 - _least_share(1 - count / of, of, level)
 
 
 # What a few queries do not show of all: other values than most have, and a long tail.
