@@ -386,7 +386,7 @@ class Report(Result):
         best = [f"{run.name} {run.means()[first].value:.4f}" for run in self.ranked[:NAMED]]
         return (
             f"<Report by {short(self.qrels)}; {first} of "
-            f"{count_of(len(self.runs), 'run', 'runs')}: {', '.join(best)}{more}>"
+            f"{count_of(len(self.runs), 'run')}: {', '.join(best)}{more}>"
         )
 
 

@@ -220,9 +220,9 @@ def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Findin
         return
     alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
     which = " and ".join(
-        f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
+        f"{count_of(number, 'pair')} by {name} alone" for number, name in alone if number
     )
-    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
+    both = f"{count_of(counts.both, 'pair')} by both"
     judged = f"the two did not judge the same pairs ({both}, {which})"
     others = "the latter" if counts.nearly_same else "other documents"
     how = f"systems are scored on what both judged, {others} taken out of the rankings"
@@ -359,7 +359,7 @@ def statistic_table(
     """How alike the two orders are, a row for each statistic."""
     columns = [
         Column("statistic", only="programs"),
-        Column(f"over {count_of(queries, 'query', 'queries')}", align="left", only="people"),
+        Column(f"over {count_of(queries, 'query')}", align="left", only="people"),
         Column("value", format=".3f", ends=".3f", undefined="undefined"),
     ]
     titles = {

@@ -350,7 +350,7 @@ class SystemComparison(Result):
                 differing = c.wins + c.losses
                 yield (
                     f"{c.run} differs from {c.baseline} on "
-                    f"{count_of(differing, 'query', 'queries')}, of which no outcome has a p below "
+                    f"{count_of(differing, 'query')}, of which no outcome has a p below "
                     f"{smallest_p(differing):.2g}."
                 )
         for e in self.report.equivalences:
@@ -372,7 +372,7 @@ class SystemComparison(Result):
             return f"not known, because {c.doubt.because}."
         means = {run.name: run.means()[self.measure].value for run in self.report.runs}
         of = f"{self.measure} of {new} is {means[new]:.4f}, of {old} {means[old]:.4f}"
-        over = f"over {count_of(c.queries, 'query', 'queries')}, by {self.report.grades.giver}"
+        over = f"over {count_of(c.queries, 'query')}, by {self.report.grades.giver}"
         verb = {"better": f"take {new}", "worse": f"keep {old}"}.get(
             c.by_test, "neither is shown to be better than the other"
         )
@@ -393,7 +393,7 @@ class SystemComparison(Result):
                 sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f} (95 % sure)"
             if c.doubt is not None:
                 sure = f"not at all, for that reason; by these grades alone {sure}"
-            better = count_of(c.wins, "query", "queries")
+            better = count_of(c.wins, "query")
             counts = f"better on {better}, equal on {c.ties:,}, worse on {c.losses:,}"
             parts.append(f"{c.run} against {c.baseline}: {sure}; {counts}.")
             if is_told:
@@ -430,7 +430,7 @@ class SystemComparison(Result):
         if is_told or needed is None or needed <= c.queries:
             return
         yield (
-            f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell "
+            f"about {count_of(needed, 'query')} like these {c.queries:,} would tell "
             f"{c.run} from {c.baseline}, with a chance of {CHANCE:.0%}, if the difference of "
             f"{abs(c.difference):.4f} is real"
         )

@@ -103,7 +103,7 @@ class _DecisionPage:
             *self._behind(),
         ]
         title = f"{' or '.join(result.names)}?"
-        queries = count_of(len(result.queries), "query", "queries")
+        queries = count_of(len(result.queries), "query")
         below = f"{result.measure} over {queries}, by {result.report.grades.giver}"
         return Page(title, blocks, below, filters=True)
 

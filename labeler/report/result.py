@@ -62,7 +62,7 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name, as JSON has them."""
-        return figures_of(self)
+        return _spread(type(self), self.picked(*figure_names(type(self))))
 
     def picked(self, *names: str, **computed: object) -> dict[str, Any]:
         """Some figures by name, and others that are computed here; `findings` are `warnings`."""
@@ -102,10 +102,9 @@ def figure_names(of: type) -> Iterator[str]:
         yield from (name for name, value in vars(above).items() if type(value) is shown)
 
 
-def figures_of(record: object) -> dict[str, Any]:
-    """The figures of a dataclass by name, as JSON has them; those of its `Merged` fields last."""
-    figures = {name: as_plain(getattr(record, name)) for name in figure_names(type(record))}
-    for own in fields(type(record)):  # type: ignore[arg-type]  # it is a dataclass
+def _spread(of: type, figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a dataclass by name, with those of its `Merged` fields among them, last."""
+    for own in fields(of):
         if str(own.type).startswith("Merged["):
             figures |= figures.pop(own.name)
     return figures
@@ -120,7 +119,8 @@ def as_plain(value: object) -> Any:
     if hasattr(value, "as_json"):
         return value.as_json()
     if is_dataclass(value) and not isinstance(value, Finding):
-        return figures_of(value)
+        of = type(value)
+        return _spread(of, {name: as_plain(getattr(value, name)) for name in figure_names(of)})
     for method in ("_asdict", "tolist"):  # of a NamedTuple, and of numpy's arrays and numbers
         if hasattr(value, method):
             return as_plain(getattr(value, method)())

@@ -28,15 +28,12 @@ def fewest(holds: Callable[[int], bool], at_most: int) -> int | None:
     >>> fewest(lambda n: n * n >= 50, 1000)
     8
     """
-    low, high = 1, 2
-    while not holds(high):
-        low, high = high, high * 2
-        if high > at_most:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+
+    def is_fewer(number: float) -> bool:
+        return number < 2 or (number <= at_most and not holds(int(number)))
+
+    enough = int(crossed(is_fewer, 2.0, 0.0, 1.0)[1])
+    return enough if enough <= at_most else None
 
 
 def normal_below(z: Floats) -> Floats:
