@@ -32,7 +32,7 @@ from labeler.pipeline.compare import (
     result_of,
 )
 from labeler.pipeline.decide import Decision, adecide
-from labeler.pipeline.decision import write_decision
+from labeler.pipeline.decision import decision_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def command(
         report = replace(result.report, gates=[*of, *slow_losses(result.looks)])
         result = replace(result, report=report)
     if page is not None:
-        write_decision(result, page)
+        page.write(decision_page(result).html())
         note(f"wrote {page.path}")
     show_result(result, to)
     if options.history:  # the look is kept, whatever did not pass

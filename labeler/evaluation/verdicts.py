@@ -224,10 +224,10 @@ def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str
 
 
 def grade_layers(
-    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
+    qrels: AnyQrels, fill: str, warn: Note, stale: str = "drop"
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """The grades of any qrels, then those of the set that fills their holes; no negative ones."""
-    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name, stale)]
+    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, stale=stale)]
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
         check_scales(path, paths[0])

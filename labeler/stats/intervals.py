@@ -111,11 +111,6 @@ class Sample:
         blocks = [block @ flat for block in drawn_counts(self.queries, self.count, self.seed)]
         return np.concatenate(blocks).reshape(-1, *self.sums.shape[1:])
 
-    @cached_property
-    def without_one(self) -> Floats:
-        """The sums of all queries but one, `(queries, ...)`, for the jackknife."""
-        return self.total - self.sums
-
     def of_rest(self, compute: Callable[[Floats], Floats]) -> Floats:
         """A function of the sums of all queries but one, `(queries,)`."""
         blocks = np.split(self.sums, range(AT_ONCE, self.queries, AT_ONCE))

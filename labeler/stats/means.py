@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def wilson(shares: Floats, queries: float, open_share: float = 1.0) -> tuple[Flo
 
 
 def clustered_interval(
-    values: Floats, clusters: Sequence[Hashable], family: int = 1
+    values: Floats, clusters: Sequence[str | int], family: int = 1
 ) -> tuple[float, float]:
     """The interval of a share of pairs that come in clusters, as those of one query.
 
@@ -72,9 +72,8 @@ def clustered_interval(
     """
     if not len(values):
         return math.nan, math.nan
-    share, numbers = float(values.mean()), dict[Hashable, int]()
-    numbered = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-    sums = np.bincount(numbered, weights=values - share)
+    share = float(values.mean())
+    sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=values - share)
     worth = float(len(sums))
     if 0 < share < 1 and len(sums) > 1:
         simple = share * (1 - share) / len(values)

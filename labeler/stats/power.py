@@ -17,7 +17,7 @@ from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
 from labeler.stats.means import unseen_losses
-from labeler.stats.student import SIGNIFICANT, chi_square_quantile, crossed, t_of, t_quantile
+from labeler.stats.student import SIGNIFICANT, crossed, f_quantile, t_of, t_quantile
 
 # The smallest number for which something holds, as it does for all larger ones.
 
@@ -159,6 +159,10 @@ def pooled_deviation(values: Floats) -> float:
     return math.sqrt(sum(deviation**2 for deviation in each) / len(each))
 
 
+KNOWN = 1e7
+"""The degrees of freedom of a variance that is as good as known."""
+
+
 def variance_factors(values: Floats, share: float) -> tuple[float, float]:
     """What to multiply a pooled variance of differences by to get the ends of its interval.
 
@@ -172,8 +176,8 @@ def variance_factors(values: Floats, share: float) -> tuple[float, float]:
     n = len(each)
     error = float(each.std(ddof=1) / math.sqrt(n) / each.mean())
     reach = math.exp(t_quantile((1 + share) / 2, degrees(n)) * error)
-    low = (n - 1) / chi_square_quantile((1 + share) / 2, n - 1)
-    high = (n - 1) / chi_square_quantile((1 - share) / 2, n - 1)
+    # chi-square over its degrees of freedom is F beside a variance that is known
+    low, high = (1 / f_quantile((1 + side) / 2, n - 1, KNOWN) for side in (share, -share))
     return min(low, 1 / reach), max(high, reach)
 
 

@@ -74,14 +74,6 @@ def two_sided(t: float, freedom: float) -> float:
     return _beta_share(freedom / whole, t * t / whole, freedom / 2, 0.5)
 
 
-@lru_cache(maxsize=64)
-def chi_square_quantile(probability: float, freedom: float) -> float:
-    """Below it chi-square lies with this probability: Wilson and Hilferty (1931), to a percent."""
-    spread = 2 / (9 * freedom)
-    z = t_quantile(probability, 1e7)
-    return freedom * max(1 - spread + z * math.sqrt(spread), 1e-3) ** 3
-
-
 def binomial_below(count: int, of: int, share: float) -> float:
     """The chance that `count` or fewer of a sample `of` some have what this `share` of all has."""
     if count >= of:
