@@ -121,8 +121,8 @@ class Draws:
 
     def drawn_by(self, grades: Grades) -> int:
         """How many queries were drawn until the last one that is settled."""
-        is_settled = [not self._is_open(query, grades) for query in self.order]
-        return int(max(np.flatnonzero(is_settled) + 1, default=0))
+        places = enumerate(self.order, start=1)
+        return max((n for n, query in places if not self._is_open(query, grades)), default=0)
 
     def _is_open(self, query: str, grades: Grades) -> bool:
         low, high = self.span(query, grades)

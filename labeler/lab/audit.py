@@ -140,7 +140,7 @@ def _hoeffding(mean: float, queries: int, level: float) -> float:
     def is_likely(m: float) -> bool:
         return m < 1 and (m <= mean or math.exp(-queries * _divergence(mean, m)) > level)
 
-    return crossed(is_likely, 1.0, 0.0, 1e-9)[1]
+    return crossed(is_likely, 1.0, 0.0, 1e-9)
 
 
 def _divergence(p: float, q: float) -> float:

@@ -31,12 +31,7 @@ from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_loo
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
 from labeler.evaluation.rulings import cannot_show, left_open, number_needed, settled_by
 from labeler.evaluation.scores import Comparison, over_common_queries
-from labeler.evaluation.verdicts import (
-    PEOPLE_CHECK,
-    check_scales,
-    fill_paths,
-    grade_layers,
-)
+from labeler.evaluation.verdicts import check_scales, fill_paths, grade_layers
 from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
@@ -406,9 +401,11 @@ class SystemComparison(Result):
         old, new = (self.systems.tops[name] for name in self.names)
         if old == new and self.comparison.ties == self.comparison.queries:
             return f"nothing, as the first {self.systems.depth} documents of both are the same."
-        parts = [*self._holes(), *self._queries(), *self._people()]
+        parts = [*self._holes(), *self._queries()]
         if (doubt := self.comparison.doubt) is not None:
             parts.insert(0, f"{doubt.command} ({doubt.price})")
+        if unchecked := self.report.trust.unchecked:
+            parts.append(f"{unchecked.command} ({unchecked.price}), as {unchecked.because}")
         if not parts:
             return "all of it is judged, and the queries tell the systems apart."
         return "; ".join(parts) + "."
@@ -434,12 +431,6 @@ class SystemComparison(Result):
             f"{c.run} from {c.baseline}, with a chance of {CHANCE:.0%}, if the difference of "
             f"{abs(c.difference):.4f} is real"
         )
-
-    def _people(self) -> Iterator[str]:
-        if assessor := self.report.grades.unchecked:
-            command = f"labeler annotate {self.systems.collection.folder}"
-            pairs = count_of(PEOPLE_CHECK, "pair")
-            yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
 
     @cached_property
     def _graded_elsewhere(self) -> tuple[str, int]:

@@ -142,10 +142,8 @@ def at_the_bounds(values: Floats, weighting: Weighting | None = None) -> tuple[f
     of as many queries of equal weight as say as much; the other queries lie as far off as those of
     the sample, or as far as they can where it has none.
     """
-    weights = np.ones(len(values)) if weighting is None else weighting.weights
-    n, left = float(len(values)), 1.0
-    if weighting is not None:
-        n, left = weighting.effective, weighting.open_share
+    by = weighting or Weighting(np.ones(len(values)))
+    weights, n, left = by.weights, by.effective, by.open_share
     low = high = mean = float(np.average(values, weights=weights))
     distinct, counts = np.unique(np.round(values, _DECIMALS), return_counts=True)
     for alike in (0.0, 1.0, float(distinct[counts.argmax()])):
@@ -169,12 +167,10 @@ def unseen(differences: Floats, most: float, weighting: Weighting | None = None)
     queries are alike.
     """
     pile = _pile(differences)
-    if weighting is None:
-        share, n = pile.mean(axis=1), float(pile.shape[1])
-    else:
-        share, n = pile @ weighting.weights / weighting.weights.sum(), weighting.effective
+    by = weighting or Weighting(np.ones(pile.shape[1]))
+    share = pile @ by.weights / by.weights.sum()
     size = (_away(differences, pile) + most) / ((~pile).sum(axis=1) + 1)
-    fewer = share - wilson(share, n)[0]
+    fewer = share - wilson(share, by.effective)[0]
     return np.where(pile.sum(axis=1) > 1, fewer * size, 0.0)
 
 

@@ -32,7 +32,7 @@ def fewest(holds: Callable[[int], bool], at_most: int) -> int | None:
     def is_fewer(number: float) -> bool:
         return number < 2 or (number <= at_most and not holds(int(number)))
 
-    enough = int(crossed(is_fewer, 2.0, 0.0, 1.0)[1])
+    enough = int(crossed(is_fewer, 2.0, 0.0, 1.0))
     return enough if enough <= at_most else None
 
 
@@ -62,8 +62,7 @@ def range_quantile(probability: float, systems: int, freedom: int) -> float:
         """Whether the range lies below `width` less often: averaged over chi."""
         return float(np.interp(width * s, steps, table) @ weights) < probability
 
-    low, high = crossed(is_below, 2.0, 1e-7)
-    return (low + high) / 2
+    return crossed(is_below, 2.0, 1e-9)
 
 
 @lru_cache(maxsize=8)
@@ -137,10 +136,12 @@ def detectable(queries: int, deviation: float, target: float = POWER, runs: int 
     if queries < 2:
         raise Misuse("a paired comparison needs at least 2 queries")
 
-    def is_missed(difference: float) -> bool:
-        return power(queries, difference, deviation, runs) < target
-
-    return crossed(is_missed, deviation, 0.0, 1e-6 * deviation)[1]
+    return crossed(
+        lambda difference: power(queries, difference, deviation, runs) < target,
+        deviation,
+        0.0,
+        1e-6 * deviation,
+    )
 
 
 def queries_needed(

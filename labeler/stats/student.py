@@ -31,8 +31,7 @@ def t_quantile(probability: float, freedom: float) -> float:
     """The `t` below which Student's t lies with this probability."""
     if probability < 0.5:
         return -t_quantile(1 - probability, freedom)
-    ends = crossed(lambda t: t_below(t, freedom) < probability, 2.0, 1e-13, 1e-13)
-    return sum(ends) / 2
+    return crossed(lambda t: t_below(t, freedom) < probability, 2.0, 1e-13, 1e-13)
 
 
 def t_of(freedom: float) -> float:
@@ -48,16 +47,15 @@ def f_quantile(probability: float, above: float, below: float) -> float:
         whole = above * ratio + below
         return _beta_share(above * ratio / whole, below / whole, above / 2, below / 2)
 
-    low, high = crossed(lambda ratio: share(ratio) < probability and ratio < 1e12, 1.0, 1e-9)
-    return (low + high) / 2
+    return crossed(lambda ratio: share(ratio) < probability and ratio < 1e12, 1.0, 1e-12)
 
 
 def crossed(
     is_below: Callable[[float], bool], high: float, relative: float, absolute: float = 0.0
-) -> tuple[float, float]:
-    """Between which two values from 0 up something rises past what is looked for, by halves.
+) -> float:
+    """Where something that rises from 0 on passes what is looked for, or a little above, by halves.
 
-    They lie no farther apart than the precision; `high` is doubled first while it is below.
+    It lies no farther above than the precision; `high` is doubled first while it is below.
     """
     low = 0.0
     while is_below(high):
@@ -65,7 +63,7 @@ def crossed(
     while high - low > absolute + relative * high:
         middle = (low + high) / 2
         low, high = (middle, high) if is_below(middle) else (low, middle)
-    return low, high
+    return high
 
 
 def two_sided(t: float, freedom: float) -> float:

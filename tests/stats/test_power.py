@@ -28,7 +28,7 @@ def test_the_studentized_range_is_scipys(systems: int, freedom: int) -> None:
 @every_row("probability", [0.025, 0.2, 0.8, 0.975])
 def test_chi_square_is_scipys(probability: float, freedom: int) -> None:
     wanted = stats.chi2.ppf(probability, freedom)
-    assert freedom * f_quantile(probability, freedom, KNOWN) == pytest.approx(wanted, rel=1e-6)
+    assert freedom * f_quantile(probability, freedom, KNOWN) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_more_runs_need_more_queries() -> None:
