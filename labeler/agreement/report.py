@@ -19,7 +19,7 @@ from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
 from labeler.evaluation.options import parse_limits
-from labeler.evaluation.rulings import Gate, GateOutcome
+from labeler.evaluation.rulings import Gate, Ruling
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table, interval_text
@@ -183,7 +183,7 @@ def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[Gate
     return [Gate(limit.name, limit.number, low_end) for limit in limits]
 
 
-def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> GateOutcome:
+def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> list[Ruling]:
     """What comes of the gates on each assessor; where 0 is best, of how far off a value is."""
     rulings = []
     for report in reports:
@@ -199,4 +199,4 @@ def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> 
             each = agreement.pairs / max(queries, 1)
             held = replace(gate, better=statistic.better or -1, pairs=each)
             rulings.append(held.of(report.assessor, of, queries))
-    return GateOutcome.of(rulings)
+    return rulings
