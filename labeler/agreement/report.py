@@ -13,7 +13,7 @@ from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
 from labeler.agreement.differences import Difference
-from labeler.agreement.joint import Ceiling, JointAgreement
+from labeler.agreement.joint import Ceiling, Together
 from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
@@ -74,7 +74,7 @@ class AssessorReport(Result):
     differences: Sequence[Difference] = ()
     ceilings: Sequence[Ceiling] = ()
     alternative: AlternativeTest | None = None
-    joint: JointAgreement | None = None
+    joint: Together | None = None
     plans: Sequence[SampleSizePlan] = ()
     notes: Sequence[Finding] = ()
     grade_names: Mapping[int, str] = field(default_factory=dict)

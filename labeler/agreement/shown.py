@@ -11,7 +11,7 @@ from labeler.agreement.align import PEOPLE
 from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
-from labeler.agreement.joint import JOINT, Ceiling, JointAgreement
+from labeler.agreement.joint import Ceiling, Together
 from labeler.agreement.plan import in_words
 from labeler.agreement.report import (
     AssessorReport,
@@ -424,17 +424,12 @@ def closer(verdict: str, names: tuple[str, str]) -> str:
     return f"{names[which == 'second']}{space}{rest}" if space else verdict
 
 
-def joint_table(joint: JointAgreement) -> Table:
-    """What people have among themselves, and what the others have."""
-    named = (("people", "people", joint.people), ("others", "assessors", joint.others))
-    groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
-    columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
-    rows: list[Row] = [
-        (name, *(statistics[name] for _, statistics in groups.values())) for name in JOINT
-    ]
-    whose = " and ".join(f"the {title}" for title, _ in groups.values())
-    first = Column("statistic", align="left")
-    return Table("joint", [first, *columns], rows, f"{whose} among themselves")
+def joint_table(joint: Together) -> Table:
+    """What people have among themselves."""
+    people = f"{len(joint.raters)} people"
+    columns = [Column("statistic", align="left"), _value("people", people, ends=".3f")]
+    rows: list[Row] = list(joint.statistics.items())
+    return Table("joint", columns, rows, f"the {people} among themselves")
 
 
 def alternative_table(test: AlternativeTest) -> Table:
@@ -504,11 +499,10 @@ def _beside_people(report: AssessorReport, *heading: str) -> Iterator[Part]:
 
 
 def joint_parts(reports: Sequence[AssessorReport]) -> Iterator[Part]:
-    """The assessors beside one another: differences from the first, then all of them together."""
+    """The assessors beside one another: differences from the first; then people together."""
     yield from (differences_table(report) for report in reports if report.against is not None)
-    joint = reports[0].joint
-    if joint is not None and (joint.people or joint.others):
-        yield joint_table(joint)
+    if reports[0].joint is not None:
+        yield joint_table(reports[0].joint)
 
 
 def overview_parts(
