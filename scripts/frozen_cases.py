@@ -1210,7 +1210,7 @@ LAB: dict[str, Case] = {
         panel world llm second some --people human
         panel world llm second some --rule {majority,mean} --seed 2
         panel world llm second --as both
-        panel world llm second some --scale 0:4 --people human --as out
+        panel world llm second some --people human --as out
         panel world llm
     """,
     "calibrate": [

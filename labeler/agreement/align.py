@@ -337,20 +337,17 @@ def scale_of(human: Qrels, rules: Rules) -> Sequence[int]:
     used = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
     if not used:
         raise BadInput("the human qrels hold no grade of 0 or more, so there is nothing to compare")
-    return usual_scale(used, "maps")
+    return usual_scale(used)
 
 
-def usual_scale(used: Set[int], parameter: str) -> Sequence[int]:
-    """0 to 3 where these grades lie within it, else from the lowest of them to the highest.
-
-    `parameter` is what would help where that are too many.
-    """
+def usual_scale(used: Set[int]) -> Sequence[int]:
+    """0 to 3 where these grades lie within it, else from the lowest of them to the highest."""
     low, high = min(used), max(used)
     if USUAL[0] <= low and high <= USUAL[-1]:
         return USUAL
     if high - low >= MOST_GRADES:
         many = f"grades run from {low} to {high}, which are more than {MOST_GRADES}"
-        raise Misuse(f"{many}; map them to fewer, or name the scale", parameter=parameter)
+        raise Misuse(f"{many}; map them to fewer", parameter="maps")
     return tuple(range(low, high + 1))
 
 
