@@ -22,7 +22,7 @@ from labeler.evaluation.options import parse_limits
 from labeler.evaluation.rulings import Gate, GateOutcome
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Interval, Table, interval_text
+from labeler.report.table import Column, Interval, Table
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -160,14 +160,6 @@ class AgreementResult(Result):
             return rows[0]
         each = zip(self.assessors, rows, strict=True)
         return [{"other": report.assessor, **row} for report, row in each]
-
-    def __repr__(self) -> str:
-        lines = (
-            f"{report.assessor}: {report.agreement.pairs:,} pairs, "
-            f"kappa {interval_text(report.agreement.of('kappa'))}"
-            for report in self.assessors
-        )
-        return f"<AgreementResult {'; '.join(lines)}>"
 
 
 # Gates on agreement: what a continuous-integration job asks for.

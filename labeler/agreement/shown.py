@@ -184,15 +184,9 @@ def left_out_lines(report: AssessorReport) -> list[str]:
         **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
         "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),
     }
-    lines = [f"left out: {n:,} {_counted(what, n)}" for what, n in counts.items() if n]
-    if out.clipped:
-        lines.append(f"clipped into the scale: {out.clipped:,} {_counted('label*', out.clipped)}")
-    return lines
-
-
-def _counted(what: str, count: float) -> str:
-    """`pair*` as `pair` of one and `pairs` of more."""
-    return what.replace("*", "" if count == 1 else "s", 1)
+    # `pair*` is `pair` of one and `pairs` of more
+    named = ((n, what.replace("*", "" if n == 1 else "s", 1)) for what, n in counts.items() if n)
+    return [f"left out: {n:,} {what}" for n, what in named]
 
 
 def _cut(label: str) -> str:

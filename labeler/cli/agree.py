@@ -23,6 +23,7 @@ from labeler.agreement.sources import sources_of
 from labeler.cli.options import GATES, Destination, argument
 from labeler.cli.output import name_unread_runs, show, show_json, warn
 from labeler.cli.screen import note
+from labeler.judging.changes import texts_of_queries
 from labeler.options import OUTPUT, option
 from labeler.report.render import FORMS
 
@@ -82,7 +83,7 @@ def command(
     elif is_overview:
         show([*outcome.left_open, *overview_parts(reports, statistics)], to)
     else:
-        texts = opened.query_texts()
+        texts = {} if opened.collection is None else texts_of_queries(opened.collection)
         parts = (part for own in reports for part in report_parts(own, texts, details=details))
         show([*outcome.left_open, *parts, *joint_parts(reports)], to)
     warn(findings_of_all(reports))

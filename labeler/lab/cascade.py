@@ -31,7 +31,7 @@ from labeler.lab.thresholds import (
 )
 from labeler.messages import Note, count_of
 from labeler.models.session import Act, Control, sync
-from labeler.options import SEED, SHARE, Options, given, option
+from labeler.options import SHARE, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Table, figure_table, interval_text
@@ -132,7 +132,6 @@ class CascadeOptions(Options):
     statistic: str = option(
         "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
     )
-    seed: int = option(0, "Of the folds of queries.", SEED)
     judging: JudgeOptions = field(default_factory=JudgeOptions)
 
 
@@ -310,7 +309,7 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
 def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
     """The threshold, and how the choice does on other queries."""
     pairs, held_out = evidence.pairs, np.zeros(len(evidence.pairs.query), bool)
-    for part in folds_of(pairs.query, options.seed):
+    for part in folds_of(pairs.query):
         doubts = evidence.doubts(part)
         level = pairs.threshold_for(~part, doubts, options.tolerance)
         held_out[part] = doubts.of_pairs[part] >= level
