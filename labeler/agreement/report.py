@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
+from labeler.evaluation.inputs import short
 from labeler.evaluation.options import parse_limits
 from labeler.evaluation.rulings import Gate, GateOutcome
 from labeler.report.finding import Finding
@@ -128,16 +129,28 @@ def numbers(table: Floats) -> list[list[float]]:
     return rows
 
 
+NAMED = 3
+"""Of more assessors a warning says how many they are."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementResult(Result):
     """The reports of all assessors."""
 
     assessors: Sequence[AssessorReport]
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader of the figures should know, once."""
-        return list(dict.fromkeys(each for report in self.assessors for each in report.findings))
+    def _findings(self) -> Iterator[Finding]:
+        """Every warning once; those of some assessors alone name them."""
+        names_by_finding: dict[Finding, list[str]] = {}
+        for report in self.assessors:
+            for finding in dict.fromkeys(report.findings):
+                names_by_finding.setdefault(finding, []).append(short(report.assessor))
+        for finding, names in names_by_finding.items():
+            if len(names) == len(self.assessors):
+                yield finding
+                continue
+            whom = ", ".join(names) if len(names) <= NAMED else f"{len(names)} assessors"
+            yield Finding(f"{whom}: {finding.text}", whom, finding.settings, finding.level)
 
     def tables(self) -> list[Table]:
         """A row for each assessor and statistic: the value and its 95 % interval."""

@@ -22,7 +22,6 @@ from labeler.agreement.report import (
 from labeler.agreement.statistics import find_statistic
 from labeler.evaluation.inputs import short
 from labeler.messages import count_of
-from labeler.report.finding import Finding
 from labeler.report.table import (
     Cell,
     Column,
@@ -196,7 +195,6 @@ def _cut(label: str) -> str:
 SHOWN = ("kappa", "kappa-quadratic", "agreement", "bias")
 """Of the default statistics, those of which each assessor's row has a column, in their order."""
 MOST_COLUMNS = 5
-NAMED = 3
 
 
 def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[AssessorReport]:
@@ -262,20 +260,6 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
     ]
     over = f", {count_of(pairs.pop(), 'pair')}" if len(pairs) == 1 else ""
     return Table("assessors", columns, rows, f"each beside {short(ordered[0].human)}{over}")
-
-
-def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:
-    """Every warning once; those of some assessors alone name them."""
-    names_by_finding: dict[Finding, list[str]] = {}
-    for report in reports:
-        for finding in dict.fromkeys(report.findings):
-            names_by_finding.setdefault(finding, []).append(short(report.assessor))
-    for finding, names in names_by_finding.items():
-        if len(names) == len(reports):
-            yield finding
-            continue
-        whom = ", ".join(names) if len(names) <= NAMED else f"{len(names)} assessors"
-        yield Finding(f"{whom}: {finding.text}", whom, finding.settings, finding.level)
 
 
 # What is known of assessors beside human grades, as tables.

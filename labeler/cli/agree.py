@@ -13,7 +13,6 @@ from labeler.agreement.report import (
     held_agreement,
 )
 from labeler.agreement.shown import (
-    findings_of_all,
     joint_parts,
     overview_parts,
     report_parts,
@@ -73,11 +72,12 @@ def command(
     options = replace(options, gated=tuple(gate.name for gate in gates))
     opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
-    reports = agree_all(opened, options)
+    result = AgreementResult(agree_all(opened, options))
+    reports = result.assessors
     outcome = held_agreement(reports, gates)
     for_people, is_overview = FORMS[to.form].for_people, len(reports) > 1 and not details
     if to.form == "json":
-        show_json(AgreementResult(reports).as_json(details=details), to, indent=2)
+        show_json(result.as_json(details=details), to, indent=2)
     elif not for_people:
         show([statistics_of_all(reports, statistics)], to)
     elif is_overview:
@@ -86,7 +86,7 @@ def command(
         texts = {} if opened.collection is None else texts_of_queries(opened.collection)
         parts = (part for own in reports for part in report_parts(own, texts, details=details))
         show([*outcome.left_open, *parts, *joint_parts(reports)], to)
-    warn(findings_of_all(reports))
+    warn(result.findings)
     if for_people and is_overview:
         note(IN_FULL)
     outcome.check()
