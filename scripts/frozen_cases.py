@@ -873,7 +873,7 @@ COMPARING: dict[str, Case] = {
         "import-labels sheet.csv world --as ben",
     ],
     "sample-raters": [
-        "sample world --from llm --pairs 50 --overlap 30% --seed 2 -o a.csv -o b.csv",
+        "sample world --from llm --pairs 50 --overlap 0.3 --seed 2 -o a.csv -o b.csv",
         filled_in("a.csv"),
         filled_in("b.csv"),
         """
