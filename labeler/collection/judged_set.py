@@ -157,8 +157,7 @@ class JudgedSet:
         """A set of which only grades are known."""
         grades = PairColumns.of(qrels, np.int64)
         distinct, code = grades.coded
-        states = tuple(map(judged, distinct))
-        return cls(grades.holding(code, states))
+        return cls(grades.holding(code, tuple(map(judged, distinct))))
 
     def __len__(self) -> int:
         return self.states.size
