@@ -147,7 +147,7 @@ class Decision(Result, WithCost):
         ids = read_queries(self.systems.collection.queries)
         for name, tops in self.systems.all_tops.items():
             if missing := sum(not tops.get(query) for query in ids):
-                what = f"{missing:,} of {count_of(len(ids), 'query', 'queries')} missing"
+                what = f"{missing:,} of {count_of(len(ids), 'query')} missing"
                 yield Finding(f"{name}: {what} from the run; counted as 0", name)
         for finding in self.report.of_judges if self.report else ():
             if CHOSEN not in finding.text:  # its bounds are of all queries, though some were chosen
@@ -169,7 +169,7 @@ class Decision(Result, WithCost):
         left = self.pairs - look.judged
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         if self.sheet:
-            of = count_of(self.sheet.queries, "query", "queries")
+            of = count_of(self.sheet.queries, "query")
             surer += f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; "
         if self.likely is not None:
             pairs = count_of(self.likely, "pair")
@@ -339,7 +339,7 @@ class _Deciding:
         if its forecasts are likely to spare people more than that costs.
         """
         spent, act, judged = replace(control.spent), self, None
-        decision = self._by_people()
+        decision = self._decision(self.drawn_for_people)
         for is_pilot in (True, False) if self.systems.options.fill else ():
             graded = act.draws.graded(act.grades())
             if len(graded) < GRADED_FIRST or decision.verdict != "not known yet":
@@ -352,7 +352,7 @@ class _Deciding:
             if judged and judged.stopped:
                 break
         if judged:
-            decision = act._by_people(judged, control.spent.since(spent))
+            decision = act._decision(act.drawn_for_people, judged, control.spent.since(spent))
         if decision.verdict == "not known yet":
             pairs = act.draws.to_judge(act.grades(), act.drawn_for_people)
             names = {"source": act._graded, "by": "decide", "qrels": act.systems.qrels.stem}
@@ -360,11 +360,6 @@ class _Deciding:
                 of, note = act.systems.collection, control.note
                 decision = replace(decision, sheet=route_sheet(of, pairs, output, names, note))
         return await act._ended(decision, control)
-
-    def _by_people(
-        self, judged: JudgeResult | None = None, spent: Spending | None = None
-    ) -> Decision:
-        return self._decision(self.drawn_for_people, judged, spent)
 
     @cached_property
     def drawn_for_people(self) -> int:

@@ -417,9 +417,8 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
         given = [first, str(tmp_path / "llm.qrels"), *people]
         assert execute(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
         joint = json.loads(capsys.readouterr().out)["joint"]
-        assert set(joint["people"]["raters"]) == set(map(str, files))
-        assert joint["others"] is None
-        values.append(joint["people"]["statistics"]["alpha-nominal"]["value"])
+        assert set(joint["raters"]) == set(map(str, files))
+        values.append(joint["statistics"]["alpha-nominal"]["value"])
     alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
     assert values == [pytest.approx(alpha), pytest.approx(alpha)]
 
