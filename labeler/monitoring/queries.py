@@ -271,15 +271,13 @@ def searched_queries(
 def shift_of_weeks(by_week: Integers, seed: int = 0) -> Drift:
     """Whether the last of some weeks is as those before it, by the searches `(queries, weeks)`.
 
-    Of the last, and of each with half as many searches as the middle one or more, as many are
-    drawn: fewer look less alike by chance.
+    Of each with half as many searches as the middle one or more, as many are drawn: fewer look less
+    alike by chance.
     """
     sizes, rng = by_week.sum(axis=0), np.random.default_rng(seed)
     if not sizes.size:
         return Drift(0)
-    is_usable = 2 * sizes >= np.median(sizes)
-    is_usable[-1] = True
-    usable = by_week[:, is_usable]
+    usable = by_week[:, 2 * sizes >= np.median(sizes)]
     least = usable.sum(axis=0).min()
     drawn = [rng.multivariate_hypergeometric(of, least) / least for of in usable.T]
     return shift(np.array(drawn))

@@ -233,10 +233,8 @@ class _Deciding:
     @property
     def entry(self) -> str:
         """The name under which the card has this decision."""
-        by, options = (
-            self.systems.qrels.stem if self.is_by_people else self.name,
-            self.systems.options,
-        )
+        options = self.systems.options
+        by = self.systems.qrels.stem if self.is_by_people else self.name
         systems = " and ".join(self.systems.runs)
         return f"{by} of {systems} by {options.measures[0]}, seed {options.seed}"
 
@@ -380,20 +378,26 @@ class _Deciding:
     def forecast(self) -> PeopleForecast | None:
         """What the assessor's forecasts spare people; None before anybody can say."""
         of, fill = self.systems.collection, self.systems.options.fill
+        if not (self.is_by_people and self.forecasts):
+            return None
         with_it, without = (
             self.draws.likely(self.grades(), self.margin, by) for by in (self.forecasts, {})
         )
-        if not (self.is_by_people and self.forecasts) or with_it is None or without is None:
+        if with_it is None or without is None:
             return None
         pairs, (_, price) = len(self.to_forecast(self.draws.order)), mean_price(of, fill)
         return PeopleForecast(fill, with_it, without, pairs, price and price * pairs)
 
     async def _ended(self, decision: Decision, control: Control) -> Decision:
         """What was decided, or is likely to be left, as the card keeps it."""
-        draws, forecast = self.draws, None
+        draws = self.draws
         if decision.verdict == "not known yet":
-            forecast = self.forecast if self.is_by_people else None
-            likely = draws.likely(self.grades(), self.margin, draws.forecasts)
+            forecast = self.forecast
+            likely = (
+                draws.likely(self.grades(), self.margin, draws.forecasts)
+                if forecast is None
+                else (forecast.with_it if draws.forecasts else forecast.without)
+            )
             decision = replace(decision, likely=likely, forecast=forecast)
         entry = decision.as_json() | {
             "seed": self.systems.options.seed,
