@@ -284,8 +284,7 @@ def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
 def mean_price(collection: Collection, assessor: str = "") -> tuple[str, float | None]:
     """Who was asked, an assessor or else any, and what a pair has cost, if that is known."""
     names = collection.judgement_names()
-    own = [name for name in names if name in (assessor, f"{assessor}{COMPARED}")]
-    for name in (*own, *names):
+    for name in sorted(names, key=lambda name: name.removesuffix(COMPARED) != assessor):
         rows = [*islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)]
         if any(row.judged.attempts for row in rows):  # a panel's set has none, and asks nobody
             priced = [row.judged.cost for row in rows if row.judged.cost is not None]
