@@ -14,6 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.collection.stale import hash_of
 from labeler.data import Pair
 from labeler.evaluation.differences import Credit, Credits, Differences, Span
 from labeler.report.table import Column, Interval
@@ -93,6 +94,12 @@ class Draws:
         if not self.forecasts:
             return Drawn(low, high)
         return Drawn(low, high, self.forecast(self.order, self.forecasts), self.since)
+
+    @property
+    def forecasts_hash(self) -> str:
+        """What tells the forecasts of the open queries from others; empty without any."""
+        forecasts = self.drawn_from.forecast
+        return "" if forecasts is None else hash_of(str(forecasts.tolist()))
 
     def forecast(self, queries: Iterable[str], forecasts: Grades) -> Floats:
         """What queries differ by as an assessor grades what the systems return."""
