@@ -48,7 +48,7 @@ from labeler.report.table import Column, Table
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
 from labeler.stats.families import smallest_p
-from labeler.stats.power import pooled_deviation, queries_needed
+from labeler.stats.power import queries_needed
 
 System = Any
 """A run in any form, the name of a run of the collection, or a retriever in Python."""
@@ -328,14 +328,14 @@ class SystemComparison(Result):
 
         Before them stands what so few queries cannot show, after them a look at a gate.
         """
-        lines = [
-            ("Which", self.which),
-            ("How sure", self.how_sure),
-            ("What would make it surer", self.surer),
-            *(("This look", str(look)) for look in self.looks),
+        return [
+            *map(cannot_show, self._beyond()),
+            *left_open(self.report.gates),
+            f"Which: {self.which}",
+            f"How sure: {self.how_sure}",
+            f"What would make it surer: {self.surer}",
+            *(f"This look: {look}" for look in self.looks),
         ]
-        beyond = [*map(cannot_show, self._beyond()), *left_open(self.report.gates)]
-        return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:
         """What no outcome of these queries shows: a small p, or a loss as small as a margin."""
@@ -444,9 +444,9 @@ class SystemComparison(Result):
     @cached_property
     def queries_needed(self) -> int | None:
         """How many queries would tell a difference as large as this one; None where unknown."""
-        values = np.nan_to_num(np.array([self._scores[name].values[0] for name in self.names]))
-        size = abs(float((values[1] - values[0]).mean()))
-        deviation = pooled_deviation(values) if values.shape[1] > 1 else 0.0
+        old, new = (np.nan_to_num(self._scores[name].values[0]) for name in self.names)
+        size = abs(float((new - old).mean()))
+        deviation = float((new - old).std(ddof=1)) if len(old) > 1 else 0.0
         return queries_needed(size, deviation, CHANCE) if size > 0 and deviation > 0 else None
 
     def _findings(self) -> Iterator[Finding]:
