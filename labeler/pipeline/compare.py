@@ -343,9 +343,8 @@ class SystemComparison(Result):
             if c.by_test == "unresolvable":
                 differing = c.wins + c.losses
                 yield (
-                    f"{c.run} differs from {c.baseline} on "
-                    f"{count_of(differing, 'query')}, of which no outcome has a p below "
-                    f"{smallest_p(differing):.2g}."
+                    f"{c.run} differs from {c.baseline} on {count_of(differing, 'query')}, of "
+                    f"which no outcome has a p below {smallest_p(differing):.2g}."
                 )
         for e in self.report.equivalences:
             if e.margin < e.resolved < math.inf:
@@ -454,9 +453,8 @@ class SystemComparison(Result):
         for finding in (*self.report.of_scoring, *self.report.of_judges):
             yield finding.without_advice()
         if missing := len(self.systems.missing):
-            fill = Setting(
-                "fill", self.systems.options.fill or self._graded_elsewhere[0] or "ASSESSOR"
-            )
+            name = self.systems.options.fill or self._graded_elsewhere[0] or "ASSESSOR"
+            fill = Setting("fill", name)
             text = f"{fill} fills the {count_of(missing, 'pair')} that nobody judged"
             yield Finding(text, settings=(fill,), level="note", advice=text)
 
@@ -465,7 +463,6 @@ class SystemComparison(Result):
         """Every query that both systems are scored on, the largest gain first."""
         pair, path = self._scores, self.systems.collection.queries
         texts = read_queries(path) if path.is_file() else {}
-        queries = pair[self.names[0]].queries
         rows = zip(*(pair[name].values[0].tolist() for name in self.names), strict=True)
         tops = {name: self.systems.tops[name] for name in self.names}
         compared = [
@@ -477,7 +474,7 @@ class SystemComparison(Result):
                     for doc, ranks in ranks_of(tops, query).items()
                 ],
             )
-            for query, scores in zip(queries, rows, strict=True)
+            for query, scores in zip(pair[self.names[0]].queries, rows, strict=True)
         ]
         return tuple(sorted(compared, key=lambda q: (-self.gain(q), q.query.id)))
 
@@ -489,15 +486,15 @@ class SystemComparison(Result):
     @cached_property
     def _scores(self) -> Mapping[str, Scores]:
         """The scores of the two over their common queries."""
-        scores = {run.name: run.scores for run in self.report.runs}
-        return over_common_queries({name: scores[name] for name in self.names})
+        both = (run for run in self.report.runs if run.name in self.names)
+        return over_common_queries({run.name: run.scores for run in both})
 
     def hole_table(self) -> Table:
         """A row for each system: how many pairs of its first documents nobody judged."""
-        depth = self.systems.depth
         columns = [Column("system", align="left"), Column("unjudged pairs")]
-        rows = [(name, len(self.systems.unjudged[name])) for name in self.systems.tops]
-        return Table("holes", columns, rows, f"unjudged among the first {depth} documents")
+        rows = [(name, len(pairs)) for name, pairs in self.systems.unjudged.items()]
+        title = f"unjudged among the first {self.systems.depth} documents"
+        return Table("holes", columns, rows, title)
 
     def tables(self) -> list[Table]:
         """Scores, comparisons, margins if there are some, and what is unjudged."""
