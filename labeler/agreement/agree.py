@@ -254,8 +254,7 @@ def _leaderboard(
     from labeler.evaluation.two_sided import two_qrels
 
     models = {"assessor": source.model, "query writer": sources.writer}
-    named = {role: model for role, model in models.items() if model}
-    kin = kin_of(list(sources.runs), sources.tags, named)
+    kin = kin_of(list(sources.runs), sources.tags, models)
     reader = GradeReader.of(sources.human, options.rules)
     two = two_qrels(reader.of_human(sources.human), reader.of_assessor(source.labels))
     seed = options.statistics.seed
