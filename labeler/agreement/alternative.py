@@ -167,7 +167,7 @@ def _p(sums: Floats, epsilon: float) -> float:
     """The chance of a difference so low were it `epsilon`, with a query more than there are."""
     unseen = sums[:, 2].mean() * np.array([[0.0, 1.0, 1.0]])
     guarded = Sample(np.concatenate([sums, unseen]))
-    error = jackknife_error(_difference(guarded.without_one))
+    error = jackknife_error(guarded.of_rest(_difference))
     return t_below((float(_difference(guarded.total)) - epsilon) / error, degrees(len(sums)))
 
 

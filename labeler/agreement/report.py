@@ -20,7 +20,7 @@ from labeler.arrays import Floats
 from labeler.errors import about
 from labeler.evaluation.inputs import short
 from labeler.evaluation.options import parse_limits
-from labeler.evaluation.rulings import Gate, GateOutcome
+from labeler.evaluation.rulings import Gate, Ruling
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Table
@@ -188,7 +188,7 @@ def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[Gate
     return [Gate(limit.name, limit.number, low_end) for limit in limits]
 
 
-def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> GateOutcome:
+def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> list[Ruling]:
     """What comes of the gates on each assessor; where 0 is best, of how far off a value is."""
     rulings = []
     for report in reports:
@@ -196,11 +196,12 @@ def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> 
         for gate in gates:
             statistic, of = find_statistic(gate.name, agreement.scale), agreement.of(gate.name)
             if not statistic.better and of.value is not None:
-                low, high = sorted(abs(end) for end in (of.low or 0.0, of.high or 0.0))
-                is_open = (of.low or 0.0) <= 0 <= (of.high or 0.0)
-                of = Interval(abs(of.value), 0.0 if is_open else low, high)
+                low, high = of.low, of.high
+                if low is not None and high is not None:
+                    low, high = max(low, -high, 0.0), max(-low, high)
+                of = Interval(abs(of.value), low, high)
             queries = len(agreement.queries)
             each = agreement.pairs / max(queries, 1)
             held = replace(gate, better=statistic.better or -1, pairs=each)
             rulings.append(held.of(report.assessor, of, queries))
-    return GateOutcome.of(rulings)
+    return rulings

@@ -16,7 +16,7 @@ import numpy as np
 from labeler import __version__
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, check_known
-from labeler.evaluation.rulings import GateOutcome
+from labeler.evaluation.rulings import Ruling, check_gates
 from labeler.judging.assessor import Texts
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
@@ -350,14 +350,17 @@ class ProbeResult(WithCost, Result):
 
         A share is above where its interval is.
         """
-        shares, failures, undecided = self.shares(), list[str](), list[str]()
+        shares, rulings = self.shares(), list[Ruling]()
         for name, limit in limits:
             check_known("share", name, shares, "require")
             value, low, high, pairs = shares[name]
+            ruling = Ruling(name, "require", f"{name}:{limit:g}", "fail")
             if value is None or low is None or high is None:
-                failures.append(f"{name} has no value, as no pair has both grades")
+                why = f"{name} has no value, as no pair has both grades"
+                rulings.append(replace(ruling, why=why))
             elif low > limit:
-                failures.append(f"{name}: {shares[name]} lies above {limit:g}")
+                why = f"{name}: {shares[name]} lies above {limit:g}"
+                rulings.append(replace(ruling, why=why))
             elif high > limit:
                 end = high if value < limit else low
                 settles = "no number of pairs settles it"
@@ -365,8 +368,9 @@ class ProbeResult(WithCost, Result):
                     # the number at which Wilson's interval would end at the limit
                     of_end, of_limit = (at * (1 - at) / (at - value) ** 2 for at in (end, limit))
                     settles = f"about {pairs * of_limit / of_end:,.0f} grades would settle it"
-                undecided.append(f"{name}: {shares[name]} is not told from {limit:g}; {settles}")
-        GateOutcome(tuple(failures), tuple(undecided)).check()
+                why = f"{name}: {shares[name]} is not told from {limit:g}; {settles}"
+                rulings.append(replace(ruling, verdict="cannot tell", why=why))
+        check_gates(rulings)
 
     @property
     def sentences(self) -> list[str]:

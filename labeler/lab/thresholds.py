@@ -177,7 +177,7 @@ class CascadePairs:
         if len(queries) < 2:
             return math.inf
         sample = Sample(self.both(sent)[queries])
-        error = jackknife_error(self.loss(sample.without_one))
+        error = jackknife_error(sample.of_rest(self.loss))
         return float(self.loss(sample.total)) + t_quantile(LEVEL, len(queries) - 1) * error
 
     def check(self, held_out: Flags, sent: Flags) -> CascadeCheck:
