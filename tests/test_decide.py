@@ -567,6 +567,7 @@ def test_what_forecasts_spare_is_seen_before_and_after_they_are_there() -> None:
     [
         ({"people": "labels.qrels"}, "labels.qrels is no set of .*; import it first, as labels"),
         ({"people": "llm"}, "holds grades of a model, and people's decide"),
+        ({"people": "humans"}, "no qrels 'humans'"),
         ({"people": "human", "qrels": "human"}, "people's grades alone decide"),
         ({}, "name the assessor who judges"),
     ],
@@ -680,7 +681,7 @@ def test_what_people_brought_along_narrows_the_bounds_before_any_draw(coll: Path
     (coll / "qrels/human.qrels").write_text("".join(f"{q} 0 d0 3\n" for q in QUERIES[::2]))
     some = labeler.decide(coll, ["old", "new"], MEASURE, people="human")
     (coll / "qrels/human.qrels").unlink()
-    none = labeler.decide(coll, ["old", "new"], MEASURE, people="human")
+    none = labeler.decide(coll, ["old", "new"], MEASURE, sheet=coll.parent / "next.csv")
     assert none.look.low < some.look.low < some.look.high < none.look.high
     assert some.pairs < none.pairs
 

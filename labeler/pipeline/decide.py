@@ -532,7 +532,9 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
         return Act(lambda: act.begin(watch), lambda: act.plan(watch))
     of = systems_of(opened, systems, watch)
     act = _Deciding(
-        ComparedSystems(opened, _people_in(opened, options), of, options), margin, asking
+        ComparedSystems(opened, _people_in(opened, options, is_new=sheet is not None), of, options),
+        margin,
+        asking,
     )
     output = None if sheet is None else Output.of(sheet, [opened.folder])
     if output:
@@ -543,8 +545,8 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
 decide = sync(adecide)
 
 
-def _people_in(collection: Collection, options: CompareOptions) -> Path:
-    """The qrels of people who decide; `Misuse` of a model's, or of a file elsewhere."""
+def _people_in(collection: Collection, options: CompareOptions, *, is_new: bool) -> Path:
+    """The qrels of people who decide; `Misuse` of a model's, or of none, if it may not be new."""
     given = Path(options.people or HUMAN)
     name = given.name.removesuffix(".qrels")
     if options.qrels is not None:
@@ -558,4 +560,7 @@ def _people_in(collection: Collection, options: CompareOptions) -> Path:
     if whose(path) in OF_MODELS:
         problem = f"{path} holds grades of a model, and people's decide"
         raise Misuse(f"{problem}; name another set", parameter="people")
+    if not is_new:
+        with about("people", "name"):
+            collection.existing_qrels(name)
     return path
