@@ -59,7 +59,8 @@ def test_the_matrix_has_counts_for_programs_and_shares_of_rows_for_people() -> N
 
 
 def test_several_assessors_stand_beside_one_another_at_the_end() -> None:
-    names = [part.name for part in joint_parts(RESULT.assessors) if isinstance(part, Table)]
+    result = agree(HUMAN, LLM, OTHER, more_humans={"ben": OTHER}, options=OPTIONS)
+    names = [part.name for part in joint_parts(result.assessors) if isinstance(part, Table)]
     assert names == ["differences", "joint"]
 
 
