@@ -85,8 +85,8 @@ def unread_in(folder: Path) -> list[Path]:
     if _has_own_runs(folder):
         files = (folder / "runs").glob("[!.]*")
         return sorted(path for path in files if not RUN_FILE.fullmatch(path.name))
-    files = folder.glob("[!.]*")
-    return sorted(path for path in files if path.is_file() and not _is_called_a_run(path))
+    others = filter(Path.is_file, folder.glob("[!.]*"))
+    return sorted(path for path in others if not _is_called_a_run(path))
 
 
 def collection_runs(folder: Path) -> list[Path]:
