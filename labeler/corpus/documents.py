@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from labeler.corpus.blocks import FileRules, Lengths
 from labeler.corpus.cut import passages_of, writable
-from labeler.corpus.find import InputFiles, find_files
+from labeler.corpus.find import InputFiles, PassedOver, find_files
 from labeler.corpus.losses import Losses, loss_line, together
 from labeler.corpus.read import documents_in, holds_rows, kind_of, kinds_read
 from labeler.data import Document, Query
@@ -117,27 +117,21 @@ def _steps_of(path: Path) -> int:
 
 
 @dataclass(repr=False)
-class Ingested:
+class Ingested(PassedOver):
     """The documents by id, and what became of every file.
 
-    `unread` says of each file that could not be read why; `other_kinds` counts the files of kinds
-    that are not read, by ending; `collection_files` are those of a collection beside its corpus;
-    `duplicates` counts passages that an earlier file had already; `links_out` are links that lead
-    out of their folder; `parameter` is the one that would help to read a file; `left_out` counts
-    files and folders by the reason why they were passed over, and `missing_extras` files by what
-    has to be installed to read them; `losses` says what of each file stands in no document.
+    `other_kinds` counts the files of kinds that are not read, by ending; `duplicates` counts
+    passages that an earlier file had already; `parameter` is the one that would help to read a
+    file; `missing_extras` counts files by what has to be installed to read them; `losses` says what
+    of each file stands in no document.
     """
 
     documents: StoredDocuments = field(default_factory=StoredDocuments)
     files: int = 0
-    unread: list[str] = field(default_factory=list)
     other_kinds: Counter[str] = field(default_factory=Counter)
-    collection_files: list[str] = field(default_factory=list)
     duplicates: int = 0
     queries: dict[str, Query] = field(default_factory=dict)
-    links_out: list[str] = field(default_factory=list)
     parameter: str = ""
-    left_out: Counter[str] = field(default_factory=Counter)
     missing_extras: Counter[str] = field(default_factory=Counter)
     losses: dict[str, Losses] = field(default_factory=dict)
 

@@ -162,22 +162,28 @@ _COLLECTION = re.compile(
 """Names of a collection's files that hold no documents."""
 
 
-@dataclass
-class InputFiles:
-    """Files in a fixed order; `base` is the folder to which the paths in documents are relative.
+@dataclass(kw_only=True)
+class PassedOver:
+    """What is not read of some inputs.
 
     `collection_files` are files and folders of a collection that hold no documents; `unread` says
-    which folders could not be listed, and which files are no files to read. `links_out` are links
-    below an input that lead out of all inputs; `left_out` counts files and folders by the reason
-    why they are left out.
+    why which folders could not be listed, and which files not be read. `links_out` are links below
+    an input that lead out of all inputs; `left_out` counts files and folders by the reason why they
+    are left out.
     """
 
-    base: Path
-    files: list[Path] = field(default_factory=list)
     collection_files: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     links_out: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class InputFiles(PassedOver):
+    """Files in a fixed order; `base` is the folder to which the paths in documents are relative."""
+
+    base: Path
+    files: list[Path] = field(default_factory=list)
 
 
 _ALL = FileRules()

@@ -120,7 +120,16 @@ class Grouping(Options):
 
 
 @dataclass(frozen=True)
-class EvaluationOptions(Options):
+class ScoredOptions(Options):
+    """By which measures runs are scored, how, and with which of them the others are compared."""
+
+    measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
+    scoring: Scoring = field(default_factory=Scoring)
+    baseline: str | None = option(None, BASELINE)
+
+
+@dataclass(frozen=True)
+class EvaluationOptions(ScoredOptions):
     """What to compute: measures, and a comparison with the baseline or else with the best.
 
     `compare` may ask for `all` pairs of runs, or for the test of Tukey's `hsd`.
@@ -130,9 +139,6 @@ class EvaluationOptions(Options):
     `progress` is told how many runs are scored, and how much of each field's groups is.
     """
 
-    measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
-    scoring: Scoring = field(default_factory=Scoring)
-    baseline: str | None = option(None, BASELINE)
     compare: Compare = option(
         "best",
         "Compare runs with the best (or a baseline), all pairs of them, or by Tukey's hsd.",
@@ -148,12 +154,9 @@ class EvaluationOptions(Options):
 
 
 @dataclass(frozen=True)
-class CorrectionOptions(Options):
+class CorrectionOptions(ScoredOptions):
     """What to correct: means by these measures, over these queries or over all like them."""
 
-    measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
-    scoring: Scoring = field(default_factory=Scoring)
-    baseline: str | None = option(None, BASELINE)
     target: Target = option(
         "like-these", "The mean over all queries like-these, or over these alone."
     )

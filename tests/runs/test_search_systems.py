@@ -452,7 +452,7 @@ def with_queries(collection: Collection, *texts: str) -> None:
 def test_a_program_answers_one_query_after_another(
     collection: Collection, script: Callable[[str], str], tmp_path: Path
 ) -> None:
-    engine = ProgramEngine(script("json"), "found", "doc.n", "s")
+    engine = ProgramEngine(script("json"), hits="found", hit_id="doc.n", hit_score="s")
     result = retrieve_run(collection, engine, "mine", ONCE)
     assert read_run(result.run)["q1"] == {"fish": float(len("where do cats sleep"))}
     lines = asked(tmp_path)
@@ -468,7 +468,12 @@ def test_a_query_is_no_option_of_a_command(
 ) -> None:
     texts = ["--form=fail", "-rf .", "$(touch made); touch made", "two\nlines"]
     with_queries(collection, *texts)
-    retrieve_run(collection, ProgramEngine(script("json"), "found", "doc.n", "s"), "mine", ONCE)
+    retrieve_run(
+        collection,
+        ProgramEngine(script("json"), hits="found", hit_id="doc.n", hit_score="s"),
+        "mine",
+        ONCE,
+    )
     assert sorted(line["query"] for line in asked(tmp_path)) == sorted(texts)
     assert not (tmp_path / "made").exists()
 

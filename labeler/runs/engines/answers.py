@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -16,17 +17,23 @@ from labeler.errors import BadInput, CallFailed, Misuse
 from labeler.exchange.fields import value_at
 from labeler.files.boundary import problem_of
 from labeler.messages import squeezed
-from labeler.options import Option
+from labeler.options import option
 
 SYSTEM = "Your search system"
 ANSWER = "What it answers"
 """The headings of how a system is asked, and of how its answers are read."""
 
-HITS = Option(
-    "Where the list of hits stands, as hits.hits.", metavar="PATH", panel=ANSWER, rare=True
-)
-HIT_ID = Option("Where a hit has its id.", metavar="PATH", panel=ANSWER, rare=True)
-HIT_SCORE = Option("Where a hit has its score.", metavar="PATH", panel=ANSWER, rare=True)
+_path = partial(option, None, metavar="PATH", panel=ANSWER, rare=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitOptions:
+    """Where answers hold the hits, their ids and their scores, each as a path."""
+
+    hits: str | None = _path("Where the list of hits stands, as hits.hits.")
+    hit_id: str | None = _path("Where a hit has its id.")
+    hit_score: str | None = _path("Where a hit has its score.")
+
 
 TEXT = "text"
 """By which a document is found that the system knows by another id, or by none."""

@@ -18,13 +18,11 @@ from labeler.exchange.responses import incompleteness, plain_key
 from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
-    HIT_ID,
-    HIT_SCORE,
-    HITS,
     LARGEST_OUTPUT,
     SYSTEM,
     Filling,
     Hit,
+    HitOptions,
     HitPaths,
     Search,
     check_url,
@@ -147,7 +145,7 @@ _MAY_PASS = (*_BUSY, 408, 425, 500, 502, 504)
 
 
 @dataclass(frozen=True, slots=True)
-class HttpEngine:
+class HttpEngine(HitOptions):
     """A search endpoint: its address with `{query}` and `{depth}`, and how its answers are read.
 
     `preset` is one of `PRESETS`, or empty. `body` is a JSON text; with one, requests are POST.
@@ -167,9 +165,6 @@ class HttpEngine:
         flags="--header",
         panel=SYSTEM,
     )
-    hits: str | None = option(None, HITS)
-    hit_id: str | None = option(None, HIT_ID)
-    hit_score: str | None = option(None, HIT_SCORE)
 
     @property
     def kind(self) -> Preset:

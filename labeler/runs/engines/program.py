@@ -18,12 +18,10 @@ from labeler.errors import CallFailed, Misuse, NoAnswer, Retryable
 from labeler.messages import squeezed
 from labeler.options import option
 from labeler.runs.engines.answers import (
-    HIT_ID,
-    HIT_SCORE,
-    HITS,
     LARGEST_OUTPUT,
     SYSTEM,
     Hit,
+    HitOptions,
     HitPaths,
     Search,
     has_query,
@@ -36,7 +34,7 @@ _NUMBER = "id"
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramEngine:
+class ProgramEngine(HitOptions):
     """A command line, which no shell reads, of a program that answers one query after another.
 
     It reads lines of `{"id": 7, "query": …, "depth": 100}`. For each it writes a line: a list of
@@ -51,9 +49,6 @@ class ProgramEngine:
         metavar="LINE",
         panel=SYSTEM,
     )
-    hits: str | None = option(None, HITS)
-    hit_id: str | None = option(None, HIT_ID)
-    hit_score: str | None = option(None, HIT_SCORE)
     pass_env: tuple[str, ...] = option(
         (), "A variable that the program may see.", metavar="VAR", panel=SYSTEM, rare=True
     )
