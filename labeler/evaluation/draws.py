@@ -115,11 +115,6 @@ class Draws:
             if query in grades and self._is_open(query, {}) and not self._is_open(query, grades)
         ]
 
-    def drawn_by(self, grades: Grades) -> int:
-        """How many queries were drawn until the last one that is settled."""
-        is_settled = [not self._is_open(query, grades) for query in self.order]
-        return int(max(np.flatnonzero(is_settled) + 1, default=0))
-
     def _is_open(self, query: str, grades: Grades) -> bool:
         low, high = self.span(query, grades)
         return high - low > CLOSED
@@ -186,7 +181,10 @@ class Draws:
         (_, _, by_grades, expected), (low, width, _, others) = (
             self._shares(queries, grades, forecasts) for queries in (graded, self.order)
         )
-        has_forecast, drawn = [query in forecasts for query in self.order], self.drawn_by(grades)
+        has_forecast = [query in forecasts for query in self.order]
+        # how many queries were drawn until the last one that is settled
+        is_settled = [not self._is_open(query, grades) for query in self.order]
+        drawn = int(max(np.flatnonzero(is_settled) + 1, default=0))
         ends = np.array([self.span(query, grades) for query in self.order]).reshape(-1, 2)
         goals = np.array([-margin, 0.0, margin]) * len(self.documents) - self.settled
         draw, until = np.random.default_rng(0), list[int]()

@@ -124,15 +124,12 @@ def _held_by_group(report: Report, gate: Gate) -> Iterator[Ruling]:
             yield _doubted(whose, gate, doubt)
         else:
             allowing = f" (allowing for {groups} groups)" if groups > 1 else ""
-            reach = (score.high - score.value) * reach_for(groups, score.effective)
+            # an interval of 95 % reaches so many times as far if it allows for the groups
+            freedom, level = max(score.effective - 1, 1), SIGNIFICANT / 2
+            farther = t_quantile(1 - level / groups, freedom) / t_quantile(1 - level, freedom)
+            reach = (score.high - score.value) * farther
             estimate = Interval(score.value, score.low, score.value + reach)
             yield replace(gate, allowing=allowing).of(whose, estimate, score.queries)
-
-
-def reach_for(groups: int, queries: float) -> float:
-    """How many times as far an interval of 95 % reaches if it allows for so many groups."""
-    freedom, level = max(queries - 1, 1), SIGNIFICANT / 2
-    return t_quantile(1 - level / groups, freedom) / t_quantile(1 - level, freedom)
 
 
 def _grouped(report: Report, gate: Gate) -> ByGroup:

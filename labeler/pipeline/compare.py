@@ -41,7 +41,7 @@ from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
-from labeler.messages import count_of, dollars
+from labeler.messages import command_line, count_of, dollars
 from labeler.metrics import Scores, parse
 from labeler.models.session import Act, Control, sync
 from labeler.options import DOLLARS, SEED, Options, option
@@ -119,10 +119,16 @@ def systems_of(
     runs: dict[str, Any] = {}
     for name, system in words:
         if name in runs:
-            raise Misuse(f"two systems are called {name!r}; name one: NAME=FILE")
+            raise Misuse(
+                f"{name!r} is there twice; give two systems, or another name: NAME=FILE",
+                parameter="systems",
+            )
         runs[name] = _run_of(collection, name, system, control)
     if len(runs) < 2:
-        raise Misuse("two systems or more are compared; as in: labeler compare COLL old new")
+        raise Misuse(
+            "two systems or more are compared; as in: labeler compare COLL old new",
+            parameter="systems",
+        )
     return runs
 
 
@@ -241,6 +247,8 @@ def compared_systems(
     """
     if options.policy == "sequential" and options.history is None:
         raise Misuse("name the file that counts the looks, as history", parameter="policy")
+    if options.person_price is not None and not options.people:
+        raise Misuse("name the people whose grade of a pair costs that", parameter="people")
     opened = open_collection(collection)
     with about("qrels"):
         own = [name for name in opened.qrels_names() if not name.endswith(COMPARED)]
@@ -265,6 +273,8 @@ def ajudge_missing(
 
     Its grades are kept as `NAME.compared`, as no pool chose these pairs.
     """
+    if not systems.options.fill:
+        raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
     collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
     prompt = checked_prompt(judging.grading_prompt)
     check_scales(systems.qrels, f"the prompt {prompt.name}", prompt.grades)
@@ -437,7 +447,7 @@ class SystemComparison(Result):
 
     def _people(self) -> Iterator[str]:
         if assessor := self.report.grades.unchecked:
-            command = f"labeler annotate {self.systems.collection.folder}"
+            command = command_line("annotate", self.systems.collection.folder)
             pairs = count_of(PEOPLE_CHECK, "pair")
             yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
 
@@ -603,8 +613,6 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     options = CompareOptions(names, qrels, fill, path, policy, no_worse_than, margins)
     whole = compared_systems(collection, systems, options, control)
     if judging is not None and whole.missing:
-        if not fill:
-            raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
         judge_missing(whole, judging, control=control)
         whole = replace(whole)  # without what was gathered before these grades were there
     result = result_of(whole)

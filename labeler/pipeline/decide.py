@@ -94,15 +94,10 @@ class PeopleForecast:
         return spared > 0 and (person_price is None or spared * person_price > (self.cost or 0.0))
 
     def __str__(self) -> str:
-        if not self.pairs:
-            return (
-                f"people; {self.assessor}'s forecasts leave about {self.with_it:,} pairs to them, "
-                f"of {self.without:,} without"
-            )
-        price = "a price that is not known" if self.cost is None else dollars(self.cost)
+        left = f"; for that it would judge {self.pairs:,} pairs ({dollars(self.cost)})"
         return (
-            f"people alone; forecasts by {self.assessor} would leave about {self.with_it:,} pairs "
-            f"to them, of {self.without:,}, for {price}"
+            f"people; about {self.with_it:,} pairs are left to them with forecasts by "
+            f"{self.assessor}, about {self.without:,} without{left if self.pairs else ''}"
         )
 
 
@@ -159,9 +154,9 @@ class Decision(Result, WithCost):
         old, new = self.systems.runs
         look, doubt, options = self.look, self.doubt, self.systems.options
         which = {
-            "better": f"take {new}: it is better than {old}",
-            "worse": f"keep {old}: {new} is worse",
-            "as good": f"either: {new} and {old} differ by {self.margin:g} at most",
+            "better": f"take {new}: it is better than {old} on these queries",
+            "worse": f"keep {old}: {new} is worse on these queries",
+            "as good": f"either: on these queries they differ by {self.margin:g} at most",
             "not known": f"not known, because {doubt and doubt.because}",
             "not known yet": f"not known yet: {self.stopped or 'some pairs have no grade'}",
         }[self.verdict]
@@ -170,13 +165,17 @@ class Decision(Result, WithCost):
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         if self.sheet:
             of = count_of(self.sheet.queries, "query", "queries")
-            surer += f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; "
+            surer += (
+                f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; counting these, "
+            )
         if self.likely is not None:
             pairs = count_of(self.likely, "pair")
             surer += f"about {pairs} more are likely to decide it{self._price(self.likely)}; "
         more = f"at most {count_of(left, 'pair')} more for the exact difference{self._price(left)}"
         surer += f"{more}; " if look.high > look.low else "it is exact for these queries; "
-        whom = [f"Whom to ask next: {self.forecast}."] if self.forecast else []
+        is_open = self.verdict == "not known yet" and options.people and options.fill
+        later = f"people; {options.fill} once {GRADED_FIRST} queries have their grades"
+        whom = [f"Whom to ask next: {self.forecast or later}."] if is_open else []
         return [
             f"Which: {which}; {options.measures[0]}{by}.",
             f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
@@ -331,7 +330,10 @@ class _Deciding:
         spent, act, judged = replace(control.spent), self, None
         for is_pilot in (True, False) if self.systems.options.fill else ():
             graded = act.draws.graded(act.grades())
-            if len(graded) < GRADED_FIRST or act._by_people().verdict != "not known yet":
+            if (
+                len(graded) < GRADED_FIRST
+                or act._decision(act.drawn_for_people).verdict != "not known yet"
+            ):
                 break
             pairs = act.to_forecast(graded[:PILOT] if is_pilot else act.draws.order)
             worth = None if is_pilot else act.forecast
@@ -340,7 +342,7 @@ class _Deciding:
                 act = replace(self)
             if judged and judged.stopped:
                 break
-        decision = act._by_people(judged, control.spent.since(spent))
+        decision = act._decision(act.drawn_for_people, judged, control.spent.since(spent))
         if decision.verdict == "not known yet":
             pairs = act.draws.to_judge(act.grades(), act.drawn_for_people)
             names = {"source": act._graded, "by": "decide", "qrels": act.systems.qrels.stem}
@@ -348,11 +350,6 @@ class _Deciding:
                 of, note = act.systems.collection, control.note
                 decision = replace(decision, sheet=route_sheet(of, pairs, output, names, note))
         return await act._ended(decision, control)
-
-    def _by_people(
-        self, judged: JudgeResult | None = None, spent: Spending | None = None
-    ) -> Decision:
-        return self._decision(self.drawn_for_people, judged, spent)
 
     @cached_property
     def drawn_for_people(self) -> int:
@@ -376,14 +373,14 @@ class _Deciding:
         with_it, without = (
             self.draws.likely(self.grades(), self.margin, by) for by in (self.forecasts, {})
         )
-        if not (self.is_by_people and self.forecasts) or with_it is None or without is None:
+        if not self.forecasts or with_it is None or without is None:
             return None
         pairs, (_, price) = len(self.to_forecast(self.draws.order)), mean_price(of, fill)
         return PeopleForecast(fill, with_it, without, pairs, price and price * pairs)
 
     async def _ended(self, decision: Decision, control: Control) -> Decision:
         """What was decided, or is likely to be left, as the card keeps it."""
-        draws, forecast = self.draws, None
+        draws = self.draws
         if decision.verdict == "not known yet":
             forecast = self.forecast if self.is_by_people else None
             likely = draws.likely(self.grades(), self.margin, draws.forecasts)
@@ -511,19 +508,19 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
     options = CompareOptions(
         (measure,), qrels, name or "", seed=seed, people=people, person_price=person_price
     )
-    asking = judging or JudgeOptions()
     if people is None:
         both = compared_systems(opened, systems, options, watch, f"{name}{COMPARED}")
-        act = _Deciding(both, margin, asking)
-        return Act(lambda: act.begin(watch), lambda: act.plan(watch))
-    of = systems_of(opened, systems, watch)
-    act = _Deciding(
-        ComparedSystems(opened, _people_in(opened, options), of, options), margin, asking
-    )
+    else:
+        runs = systems_of(opened, systems, watch)
+        both = ComparedSystems(opened, _people_in(opened, options), runs, options)
+    act = _Deciding(both, margin, judging or JudgeOptions())
     output = None if sheet is None else Output.of(sheet, [opened.folder])
     if output:
         output.check()
-    return Act(lambda: act.by_people(output, watch), lambda: act.plan(watch))
+    return Act(
+        lambda: act.by_people(output, watch) if act.is_by_people else act.begin(watch),
+        lambda: act.plan(watch),
+    )
 
 
 decide = sync(adecide)

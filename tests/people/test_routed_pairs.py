@@ -259,7 +259,7 @@ def test_the_note_after_an_import_goes_by_all_sheets_of_the_name(
     with locked(collection):
         rows = []
         for at, what in enumerate(made_for):
-            entry = {"source": "llm", "routed": True, **({"systems": ["a"]} if what == "c" else {})}
+            entry = {"source": "llm", "routed": True, **({"qrels": "mine"} if what == "c" else {})}
             update_card_entry(collection, "samples", f"s{at}", entry)
             rows.append(HumanAnswer(EVERY[at], 1, "ann", "", "", None, f"s{at}"))
         write_people(people_path(collection.folder, "mine"), rows)
