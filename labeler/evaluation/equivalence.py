@@ -195,17 +195,19 @@ def bounds(
     """The least and the most that scores may lie above those of a baseline, each at a level."""
     gains = scores - base
     low = lower_bound(gains, most_lost(base), level)
-    below = base[base < 1]
-    has_end = measure.name not in UNBOUNDED and len(below)
-    # how much a query of the baseline may gain, as a rule; 0 where that has no end
-    most_won = float(1 - below.mean()) if has_end else 0.0
-    return low, upper_bound(gains, most_won, level)
+    return low, upper_bound(gains, most_won(base, measure), level)
 
 
 def most_lost(base: Floats) -> float:
     """How much a query of the baseline may lose, as a rule: the mean of its scores above 0."""
     scored = base[base > 0]
     return float(scored.mean()) if len(scored) else 0.0
+
+
+def most_won(base: Floats, measure: Measure) -> float:
+    """How much a query of the baseline may gain, as a rule; 0 where that has no end."""
+    below = base[base < 1]
+    return float(1 - below.mean()) if measure.name not in UNBOUNDED and len(below) else 0.0
 
 
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:

@@ -29,19 +29,14 @@ from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
-from labeler.evaluation.rulings import cannot_show, number_needed, settled_by
+from labeler.evaluation.rulings import cannot_show, left_open, number_needed, settled_by
 from labeler.evaluation.scores import Comparison, over_common_queries
-from labeler.evaluation.verdicts import (
-    PEOPLE_CHECK,
-    check_scales,
-    fill_paths,
-    grade_layers,
-)
+from labeler.evaluation.verdicts import check_scales, fill_paths, grade_layers
 from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
-from labeler.messages import command_line, count_of, dollars
+from labeler.messages import count_of, dollars
 from labeler.metrics import Scores, parse
 from labeler.models.session import Act, Control, sync
 from labeler.options import DOLLARS, SEED, Options, option
@@ -119,16 +114,10 @@ def systems_of(
     runs: dict[str, Any] = {}
     for name, system in words:
         if name in runs:
-            raise Misuse(
-                f"{name!r} is there twice; give two systems, or another name: NAME=FILE",
-                parameter="systems",
-            )
+            raise Misuse(f"{name!r} is there twice; name one: NAME=FILE", parameter="systems")
         runs[name] = _run_of(collection, name, system, control)
     if len(runs) < 2:
-        raise Misuse(
-            "two systems or more are compared; as in: labeler compare COLL old new",
-            parameter="systems",
-        )
+        raise Misuse("give two systems or more: labeler compare COLL old new", parameter="systems")
     return runs
 
 
@@ -247,8 +236,6 @@ def compared_systems(
     """
     if options.policy == "sequential" and options.history is None:
         raise Misuse("name the file that counts the looks, as history", parameter="policy")
-    if options.person_price is not None and not options.people:
-        raise Misuse("name the people whose grade of a pair costs that", parameter="people")
     opened = open_collection(collection)
     with about("qrels"):
         own = [name for name in opened.qrels_names() if not name.endswith(COMPARED)]
@@ -280,10 +267,8 @@ def ajudge_missing(
     check_scales(systems.qrels, f"the prompt {prompt.name}", prompt.grades)
     before = [pair for pair, _ in states_of(collection.judgements(name))]
     pairs = list(dict.fromkeys([*before, *(systems.missing if missing is None else missing)]))
-    asked = replace(judging, name=name)
-    return judge_set(
-        collection, lambda _, texts: [*filter(texts.has, pairs)], asked, control or Control()
-    )
+    asked, watch = replace(judging, name=name), control or Control()
+    return judge_set(collection, lambda _, of: [*filter(of.has, pairs)], asked, watch)
 
 
 judge_missing = sync(ajudge_missing)
@@ -350,7 +335,7 @@ class SystemComparison(Result):
             ("What would make it surer", self.surer),
             *(("This look", str(look)) for look in self.looks),
         ]
-        beyond = [*map(cannot_show, self._beyond()), *self.report.gates.left_open]
+        beyond = [*map(cannot_show, self._beyond()), *left_open(self.report.gates)]
         return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:
@@ -360,7 +345,7 @@ class SystemComparison(Result):
                 differing = c.wins + c.losses
                 yield (
                     f"{c.run} differs from {c.baseline} on "
-                    f"{count_of(differing, 'query', 'queries')}, of which no outcome has a p below "
+                    f"{count_of(differing, 'query')}, of which no outcome has a p below "
                     f"{smallest_p(differing):.2g}."
                 )
         for e in self.report.equivalences:
@@ -382,7 +367,7 @@ class SystemComparison(Result):
             return f"not known, because {c.doubt.because}."
         means = {run.name: run.means()[self.measure].value for run in self.report.runs}
         of = f"{self.measure} of {new} is {means[new]:.4f}, of {old} {means[old]:.4f}"
-        over = f"over {count_of(c.queries, 'query', 'queries')}, by {self.report.grades.giver}"
+        over = f"over {count_of(c.queries, 'query')}, by {self.report.grades.giver}"
         verb = {"better": f"take {new}", "worse": f"keep {old}"}.get(
             c.by_test, "neither is shown to be better than the other"
         )
@@ -403,7 +388,7 @@ class SystemComparison(Result):
                 sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f} (95 % sure)"
             if c.doubt is not None:
                 sure = f"not at all, for that reason; by these grades alone {sure}"
-            better = count_of(c.wins, "query", "queries")
+            better = count_of(c.wins, "query")
             counts = f"better on {better}, equal on {c.ties:,}, worse on {c.losses:,}"
             parts.append(f"{c.run} against {c.baseline}: {sure}; {counts}.")
             if is_told:
@@ -416,9 +401,11 @@ class SystemComparison(Result):
         old, new = (self.systems.tops[name] for name in self.names)
         if old == new and self.comparison.ties == self.comparison.queries:
             return f"nothing, as the first {self.systems.depth} documents of both are the same."
-        parts = [*self._holes(), *self._queries(), *self._people()]
+        parts = [*self._holes(), *self._queries()]
         if (doubt := self.comparison.doubt) is not None:
             parts.insert(0, f"{doubt.command} ({doubt.price})")
+        if unchecked := self.report.trust.unchecked:
+            parts.append(f"{unchecked.command} ({unchecked.price}), as {unchecked.because}")
         if not parts:
             return "all of it is judged, and the queries tell the systems apart."
         return "; ".join(parts) + "."
@@ -440,16 +427,10 @@ class SystemComparison(Result):
         if is_told or needed is None or needed <= c.queries:
             return
         yield (
-            f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell "
+            f"about {count_of(needed, 'query')} like these {c.queries:,} would tell "
             f"{c.run} from {c.baseline}, with a chance of {CHANCE:.0%}, if the difference of "
             f"{abs(c.difference):.4f} is real"
         )
-
-    def _people(self) -> Iterator[str]:
-        if assessor := self.report.grades.unchecked:
-            command = command_line("annotate", self.systems.collection.folder)
-            pairs = count_of(PEOPLE_CHECK, "pair")
-            yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
 
     @cached_property
     def _graded_elsewhere(self) -> tuple[str, int]:
@@ -474,9 +455,8 @@ class SystemComparison(Result):
         for finding in (*self.report.of_scoring, *self.report.of_judges):
             yield finding.without_advice()
         if missing := len(self.systems.missing):
-            fill = Setting(
-                "fill", self.systems.options.fill or self._graded_elsewhere[0] or "ASSESSOR"
-            )
+            name = self.systems.options.fill or self._graded_elsewhere[0] or "ASSESSOR"
+            fill = Setting("fill", name)
             text = f"{fill} fills the {count_of(missing, 'pair')} that nobody judged"
             yield Finding(text, settings=(fill,), level="note", advice=text)
 
@@ -596,8 +576,7 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     asked for every query. The first of `measures` decides. The first system is the baseline, or the
     one that others may be `no_worse_than` by a `margin`. `history` is the file of the looks at that
     gate; by the `sequential` policy all of them together fail by chance in 5 % of cases at most.
-    `fill` names the assessor whose grades stand where `qrels` has none; with `judging` it judges
-    what of these systems nobody judged.
+    `fill` names the assessor whose grades fill the holes of `qrels`; with `judging` it judges them.
 
     >>> import labeler
     >>> from labeler.testing import fake_model, small_collection

@@ -116,7 +116,9 @@ def test_grades_of_kin_are_not_proposed_for_holes(coll: Path) -> None:
     card = coll / "card.json"
     for what in ("similarity", "gpt-4o"):
         card.write_text(card.read_text().replace("similarity", what))
-        doubts = [str(each.doubt) for each in labeler.evaluate(path, coll / "runs", "P@2").comparisons]
+        doubts = [
+            str(each.doubt) for each in labeler.evaluate(path, coll / "runs", "P@2").comparisons
+        ]
         named = [text for text in doubts if "run2" in text]
         assert named
         assert all(("--fill llm" in text) == (what == "gpt-4o") for text in named)
