@@ -34,7 +34,7 @@ from pathlib import Path
 import numpy as np
 from harness import DL19, parser, scores_of, shown
 
-from labeler.evaluation.equivalence import most_lost, most_won
+from labeler.evaluation.equivalence import bounds, most_lost
 from labeler.evaluation.evaluator import Evaluator
 from labeler.metrics import parse
 from labeler.runs.fuse import rrf
@@ -46,7 +46,6 @@ from labeler.stats.power import (
     lower_bound,
     pooled_deviation,
     queries_needed,
-    upper_bound,
     variance_factors,
 )
 from labeler.trec.files import read_run
@@ -247,7 +246,7 @@ LOOKS = 100
 def fails(new: np.ndarray, base: np.ndarray, level: float, margin: float = MARGIN) -> bool:
     """Whether more than the margin is shown to be lost."""
     is_below = (new - base).mean() < -margin  # else no bound lies below
-    return bool(is_below and upper_bound(new - base, most_won(base, NDCG), level) < -margin)
+    return bool(is_below and bounds(new, base, NDCG, level)[1] < -margin)
 
 
 def committed(

@@ -11,7 +11,7 @@ from labeler.cli import execute
 from labeler.collection.layout import locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Query
-from labeler.people.sample import SampleDesign, draw_sheets
+from labeler.people.sample import DrawOptions, draw_sheets
 from labeler.testing import small_collection
 
 RUN = """q1 Q0 cats 1 2.5 x
@@ -112,7 +112,7 @@ def make_workspace(folder: Path) -> Path:
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
     control = ["--as", "first", "--pairs", "4", "--quiet"]
     assert execute(["lab", "control", coll, "--model", "similarity", *control]) == 6
-    draw_sheets(collection, "first", SampleDesign(None), [sheet])
+    draw_sheets(collection, DrawOptions(source="first"), [sheet])
     fill_sheet(sheet, "1")
     assert execute(["people", "import", str(sheet), coll, "--as", "human"]) == 0
     (sample,) = (folder / "coll" / "samples").iterdir()

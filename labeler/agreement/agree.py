@@ -1,4 +1,4 @@
-"""How far assessors agree with human grades: pair by pair, in the order of systems, and jointly."""
+"""How far assessors agree with human grades: pair by pair, and in the order of systems."""
 
 from __future__ import annotations
 
@@ -104,12 +104,10 @@ def agree(
     return AgreementResult(agree_all(sources, options))
 
 
-def agree_all(
-    sources: Sources, options: AgreeOptions, *, jointly: bool = True
-) -> list[AssessorReport]:
+def agree_all(sources: Sources, options: AgreeOptions) -> list[AssessorReport]:
     """How far each of the assessors agrees with the human grades, alone and beside the others.
 
-    With `jointly`, the reports also hold what several people have among themselves.
+    Of several people the reports also hold what these have among themselves.
 
     What cannot be answered is refused before anything is computed. One of several assessors that
     has no pair in common with the human grades is named among the warnings.
@@ -127,7 +125,7 @@ def agree_all(
         for name in options.gated:
             find_statistic(name, scale)
     reports = [_report(sources, source, options) for source in sources.assessors]
-    if jointly and sources.more_humans:
+    if sources.more_humans:
         reports = _beside_everybody(sources, reports, options)
     first = next((report for report in reports if report.agreement.pairs), reports[0])
     others = len(reports) - 1
@@ -145,7 +143,7 @@ def _beside_everybody(
     assessors = [source.name for source in sources.assessors]
     consensus = _made_from_others(sources, matrix.assessors)
     people = [name for name in matrix.assessors if name not in (*assessors, *consensus)]
-    jointly = together(matrix, people, how)
+    joint = together(matrix, people, how)
     notes = [
         Finding(
             f"{short(name)} was made from the grades of {', '.join(map(short, raters))}: it is no "
@@ -159,7 +157,7 @@ def _beside_everybody(
     return [
         replace(
             report,
-            joint=jointly,
+            joint=joint,
             ceilings=tuple(
                 ceiling(beside[report.assessor], report.assessor, statistic, how)
                 for statistic in (statistics if len(people) > 1 else ())
@@ -191,7 +189,7 @@ def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, l
     people = [sources.human_name, *sources.more_humans]
     raters = {name: sorted(sources.made_from.get(name, ())) for name in people}
     others = {name: {*raters[name]} & {*everybody} - {name} for name in people}
-    return {name: raters[name] for name in people if others[name] and len(people) > 1}
+    return {name: raters[name] for name in people if others[name]}
 
 
 def _part_of(sources: Sources, source: AssessorLabels) -> list[Finding]:
@@ -254,8 +252,7 @@ def _leaderboard(
     from labeler.evaluation.two_sided import two_qrels
 
     models = {"assessor": source.model, "query writer": sources.writer}
-    named = {role: model for role, model in models.items() if model}
-    kin = kin_of(list(sources.runs), sources.tags, named)
+    kin = kin_of(list(sources.runs), sources.tags, models)
     reader = GradeReader.of(sources.human, options.rules)
     two = two_qrels(reader.of_human(sources.human), reader.of_assessor(source.labels))
     seed = options.statistics.seed

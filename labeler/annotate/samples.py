@@ -13,7 +13,7 @@ from labeler.collection.people import read_sample, sample_path
 from labeler.errors import Misuse, check_known
 from labeler.messages import Note
 from labeler.options import option
-from labeler.people.sample import DRAW, PAIRS, DrawOptions, SampleDesign, draw_for_raters
+from labeler.people.sample import DRAW, DrawOptions, draw_for_raters
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ def samples_of(
     drawn = [sample for sample, purpose in by_id.items() if purpose == "audit"]
     if choice.pairs is None and drawn:
         return [_of_rater(collection, rater, drawn) for rater in raters]
-    design = SampleDesign(choice.pairs, None, choice.overlap, choice.seed, up_to=PAIRS)
-    samples = draw_for_raters(collection, choice.source, design, raters, note)
+    samples = draw_for_raters(collection, choice, raters, note)
     note("; ".join(will_show(*samples[0].drawn)))
     return [each.id for each in samples]
 

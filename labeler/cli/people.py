@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from labeler.cli.screen import caution, note, say
 from labeler.errors import Misuse
 from labeler.messages import command_line, count_of
 from labeler.options import COUNT, OUTPUT, REQUIRED, option
-from labeler.people.sample import PAIRS, DrawOptions, SampleDesign, draw_sheets, free_names
+from labeler.people.sample import DrawOptions, draw_sheets, free_names
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
@@ -48,10 +49,9 @@ def sample(
         raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")
     grades = parse_scale(scale)
     names_by_grade = dict.fromkeys(grades, "") if grades else None
-    up_to = None if all_pairs else PAIRS
-    design = SampleDesign(draw.pairs, queries, draw.overlap, draw.seed, names_by_grade, up_to)
+    draw = dataclasses.replace(draw, queries=queries, all_pairs=all_pairs, scale=names_by_grade)
     outputs = [Output(sheet, force) for sheet in sheets]
-    samples = draw_sheets(collection, draw.source, design, outputs, note)
+    samples = draw_sheets(collection, draw, outputs, note)
     for sheet, drawn in zip(sheets, samples, strict=True):
         pairs_drawn = count_of(drawn.pairs, "pair")
         queries_drawn = count_of(drawn.queries, "query", "queries")

@@ -131,8 +131,11 @@ def qrels_of_both(
     collection = open_collection(folder)
     human = human or "human"
     own = collection.qrels_names()
-    others = [name for name in own if name not in {human, "human"}]
-    others = [name for name in others if not people_path(collection.folder, name).exists()]
+    others = [
+        name
+        for name in own
+        if name not in {human, "human"} and not people_path(collection.folder, name).exists()
+    ]
 
     def path_of(name: str) -> Path:
         if name not in own and Path(name).exists():

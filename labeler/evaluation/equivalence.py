@@ -20,7 +20,7 @@ from labeler.evaluation.scores import UNBOUNDED, Comparing
 from labeler.metrics import Measure, parse, parse_all
 from labeler.report.result import Hidden
 from labeler.report.table import Column, Interval, Table, interval_text, shown
-from labeler.stats.power import lower_bound, upper_bound
+from labeler.stats.power import lower_bound
 from labeler.stats.student import SIGNIFICANT
 
 # Margins: which loss against a baseline would matter, by measure, in the measure's own units.
@@ -195,7 +195,7 @@ def bounds(
     """The least and the most that scores may lie above those of a baseline, each at a level."""
     gains = scores - base
     low = lower_bound(gains, most_lost(base), level)
-    return low, upper_bound(gains, most_won(base, measure), level)
+    return low, -lower_bound(-gains, most_won(base, measure), level)
 
 
 def most_lost(base: Floats) -> float:

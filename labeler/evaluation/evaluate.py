@@ -335,7 +335,7 @@ class Report(Result):
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             *self.group_tables(),
             *([scenario_table(self.ranked)] if scenarios else []),
-            *([gate_table(self.gates)] if self.gates else []),
+            gate_table(self.gates),
         ]
         return [table for table in tables if table.rows]
 
@@ -370,16 +370,14 @@ class Report(Result):
 
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
         """The JSON of the command `evaluate`; what is undefined is None."""
-        groups = {"groups": as_plain(self.by)} if self.by else {}
-        weights = {"weights": self.weights} if self.weights else {}
-        gates = {"gates": as_plain(self.gates)} if self.gates else {}
+        asked_for = {"groups": self.by, "weights": self.weights, "gates": self.gates}
         figures = self.picked(
             *("qrels", "grades", "measures", "stale", "comparisons"),
             equivalence=self.equivalences,
             runs=[run.as_json(per_query=per_query) for run in self.ranked],
             warnings=self.findings,
         )
-        return figures | groups | weights | gates
+        return figures | {name: as_plain(of) for name, of in asked_for.items() if of}
 
     def __repr__(self) -> str:
         first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""

@@ -17,7 +17,6 @@ from labeler.stats.student import SIGNIFICANT, t_quantile
 if TYPE_CHECKING:
     from labeler.evaluation.equivalence import Equivalence
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.groups import ByGroup
     from labeler.evaluation.scores import RunScores
 
 
@@ -66,20 +65,6 @@ def _doubted(whose: str, gate: Gate, doubt: str) -> Ruling:
 EXAMPLE = "nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword"
 
 
-def check_groups(report: Report, gates: Sequence[Gate]) -> None:
-    """`Misuse` where a gate names a group that no query is in."""
-    for gate in gates:
-        if gate.group is None:
-            continue
-        sizes = _grouped(report, gate).sizes
-        if gate.group not in sizes:
-            listed = ", ".join(f"{name:.40}" for name in list(sizes)[:12])
-            raise Misuse(
-                f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}",
-                parameter=gate.parameter,
-            )
-
-
 def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> list[Gate]:
     """Gates from `nDCG@10:0.45`, `nDCG@10:0.4@worst-kind` and `nDCG@10:0.4@kind=keyword`."""
     gates = []
@@ -108,9 +93,13 @@ def _held_by_group(report: Report, gate: Gate) -> Iterator[Ruling]:
     """What comes of a gate on groups; those of few queries cannot be held against it.
 
     Some group of many is lower than it truly is: of the worst one fails what is shown of it
-    allowing for all of them (Bonferroni).
+    allowing for all of them (Bonferroni). `Misuse` of a group that no query is in.
     """
-    grouped = _grouped(report, gate)
+    grouped = next(grouped for grouped in report.by if grouped.by == gate.by)
+    if gate.group not in (None, *grouped.sizes):
+        listed = ", ".join(f"{name:.40}" for name in list(grouped.sizes)[:12])
+        problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
+        raise Misuse(problem, parameter=gate.parameter)
     scores = [s for s in grouped.scores if s.measure == gate.name and gate.group in (None, s.group)]
     if thin := {s.group: f"{s.group} ({math.floor(s.effective)})" for s in scores if s.thin}:
         listed, few = ", ".join(thin.values()), f"fewer than {grouped.fewest} queries"
@@ -133,7 +122,3 @@ def reach_for(groups: int, queries: float) -> float:
     """How many times as far an interval of 95 % reaches if it allows for so many groups."""
     freedom, level = max(queries - 1, 1), SIGNIFICANT / 2
     return t_quantile(1 - level / groups, freedom) / t_quantile(1 - level, freedom)
-
-
-def _grouped(report: Report, gate: Gate) -> ByGroup:
-    return next(grouped for grouped in report.by if grouped.by == gate.by)

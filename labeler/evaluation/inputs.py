@@ -345,15 +345,14 @@ def kin_behind(qrels: AnyQrels, runs: RunsByName, asked: str = "") -> list[Kin]:
     stem = short(path.name)
     model = ", ".join(made.models) or asked or (stem if families(stem) else "")
     models = {"assessor": model, "query writer": made.writer}
-    named = {role: model for role, model in models.items() if model}
     # what a run's file calls its system; a pipe is not read for it
     tags = {
         name: f"{read_tag(run) if isinstance(run, Path) and run.is_file() else ''}"
         f" {made.tags.get(name, '')}"
         for name, run in runs.items()
-        if named
+        if any(models.values())
     }
-    return kin_of(list(runs), tags, named)
+    return kin_of(list(runs), tags, models)
 
 
 def kin_finding(kin: Sequence[Kin]) -> list[Finding]:

@@ -89,10 +89,7 @@ class PowerPlan(Result):
     def tables(self) -> list[Table]:
         """The tables `detectable` and `needed`."""
         chance = f"{self.power:.0%} power"
-
-        def between(spec: str) -> Column:
-            return Column("", title="from, to", format="", ends=spec)
-
+        between = Column("", title="from, to", format="", ends=".4f")
         least = [Column("queries", align="left"), Column(f"detectable with {chance}")]
         enough = [Column("difference", format="g", align="left"), Column(f"queries for {chance}")]
         detected = [
@@ -100,8 +97,8 @@ class PowerPlan(Result):
         ]
         needed = [(d, n, Interval(None, *self.needed_range[d])) for d, n in self.needed.items()]
         return [
-            Table("detectable", [*least, between(".4f")], detected),
-            Table("needed", [*enough, between(",")], needed, note=self.grades),
+            Table("detectable", [*least, between], detected),
+            Table("needed", [*enough, replace(between, ends=",")], needed, note=self.grades),
         ]
 
     def as_json(self) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from labeler.messages import count_of
 from labeler.model import Model
 from labeler.models.session import (
     Act,
+    CallOptions,
     Control,
     Selection,
     Session,
@@ -49,7 +50,7 @@ from labeler.models.session import (
     select_model,
     sync,
 )
-from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits, Proof
+from labeler.models.settings import AnyModel, Proof
 from labeler.options import SEED, Bounds, check_options, given, option
 from labeler.prompt import Prompt
 from labeler.prompt.read import checked_prompt
@@ -60,13 +61,12 @@ CHOICE = "How the best is chosen"
 
 
 @dataclass(frozen=True)
-class TuneOptions:
+class TuneOptions(CallOptions):
     """Who is compared, on which people's grades, by what, and within which limits.
 
     Every prompt is asked of every model; without any, each assessor's own, or the default.
-    `held_out` is the share of queries that nobody is chosen by.
-    `concurrency`, `retry_failed`, `redact`, `limits` and `proof` are as of `JudgeOptions`; the
-    limits hold for all candidates together.
+    `held_out` is the share of queries that nobody is chosen by. `proof` is as of `JudgeOptions`;
+    the limits hold for all candidates together.
     """
 
     prompts: Sequence[str] = ()
@@ -83,10 +83,6 @@ class TuneOptions:
         panel=CHOICE,
     )
     seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
-    concurrency: int | None = option(None, CONCURRENCY)
-    retry_failed: bool = option(False, RETRY_FAILED)
-    redact: bool = option(False, REDACT)
-    limits: Limits = field(default_factory=Limits)
     proof: Proof = field(default_factory=Proof)
 
     def __post_init__(self) -> None:
@@ -97,15 +93,8 @@ class TuneOptions:
 
     def session(self, model: AnyModel | None, *, rehearsal: bool = False) -> SessionOptions:
         """How one of the models is asked."""
-        return SessionOptions(
-            model,
-            None if isinstance(model, Model) else self.base_url,
-            self.limits,
-            self.concurrency,
-            self.redact,
-            patient=False,
-            rehearsal=rehearsal,
-        )
+        base_url = None if isinstance(model, Model) else self.base_url
+        return self.session_of(model, base_url, patient=False, rehearsal=rehearsal)
 
 
 class Candidate(NamedTuple):

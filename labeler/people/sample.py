@@ -123,8 +123,10 @@ PAIRS = 200
 class DrawOptions:
     """Which pairs people grade: so many, drawn at random.
 
-    They are balanced over the grades of `source`. Of several raters each grades `overlap` of them,
-    and a part of the others.
+    They are balanced over the grades of the qrels `source`. Of several raters each grades `overlap`
+    of them, and a part of the others. Where `queries` says of how many queries, these are drawn
+    first. With `all_pairs`, every pair of them is drawn. `scale` holds the grades with their names;
+    where it is None, those of the qrels that are sampled from.
     """
 
     pairs: int | None = option(
@@ -141,22 +143,9 @@ class DrawOptions:
         metavar="SHARE",
     )
     seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW)
-
-
-@dataclass(frozen=True)
-class SampleDesign:
-    """How many pairs to draw (`None` is all, or `up_to` so many) of how many queries (`None`: all).
-
-    With several sheets, every assessor grades `overlap` of the pairs. `scale` holds the grades with
-    their names; where it is `None`, those of the qrels that are sampled from.
-    """
-
-    pairs: int | None
     queries: int | None = None
-    overlap: float = 0.0
-    seed: int = 0
+    all_pairs: bool = False
     scale: Mapping[int, str] | None = None
-    up_to: int | None = None
 
 
 class SampleSize(NamedTuple):
@@ -185,8 +174,7 @@ class SheetSample(NamedTuple):
 
 def draw_sheets(
     collection: Collection,
-    source: str | None,
-    design: SampleDesign,
+    options: DrawOptions,
     sheets: Sequence[Output | Path],
     note: Note = lambda _line: None,
 ) -> list[SheetSample]:
@@ -194,23 +182,22 @@ def draw_sheets(
 
     The chance of each pair to be drawn is kept in the collection.
 
-    `source` names the qrels whose grades are the strata. Nothing is written unless every sheet can
-    be: one in which somebody has written is not replaced, unless that is forced. `note` is given
-    lines that say which process is waited for, and which other page of instructions stays.
+    Nothing is written unless every sheet can be: one in which somebody has written is not replaced,
+    unless that is forced. `note` is given lines that say which process is waited for, and which
+    other page of instructions stays.
     """
     outputs = [Output.of(sheet, [collection.folder]) for sheet in sheets]
     if len({true_path(output.path) for output in outputs}) < len(outputs):
         raise Misuse("two sheets have the same path")
     for output in outputs:
         output.check()
-    chances, sheet = _dealt(collection, source, design, len(outputs))
+    chances, sheet = _dealt(collection, options, len(outputs))
     return _write_sheets(collection, chances, outputs, sheet, note)
 
 
 def draw_for_raters(
     collection: Collection,
-    source: str | None,
-    design: SampleDesign,
+    options: DrawOptions,
     raters: Sequence[str],
     note: Note = lambda _line: None,
 ) -> list[SheetSample]:
@@ -218,7 +205,7 @@ def draw_for_raters(
 
     The card says whose each is. Where all raters grade all pairs, it is one sample of them all.
     """
-    chances, sheet = _dealt(collection, source, design, len(raters))
+    chances, sheet = _dealt(collection, options, len(raters))
     is_shared = all(chance == chances[0] for chance in chances)
     samples = []
     all_rows = _sheet_rows(collection, chances, sheet.seed)
@@ -230,21 +217,21 @@ def draw_for_raters(
 
 
 def _dealt(
-    collection: Collection, source: str | None, design: SampleDesign, raters: int
+    collection: Collection, options: DrawOptions, raters: int
 ) -> tuple[list[Chances], _Sheet]:
     """The pairs of each rater with their chances, and what their sheets have in common."""
-    source = _only_qrels(collection) if source is None else source
+    source = _only_qrels(collection) if options.source is None else options.source
     strata, names, prompt = _strata(collection, source)
     if not strata:
         raise BadInput(f"{collection.folder}: {source or 'the pool'} holds no pair to draw from")
-    drawn = draw(strata, design.pairs, design.queries, design.seed)
-    if design.pairs is None and design.up_to is not None and len(drawn) > design.up_to:
-        drawn = draw(strata, design.up_to, design.queries, design.seed)
-    scale = design.scale or names
-    made = {"source": source, "seed": design.seed, "draw": _sample_id(drawn), "drawn": len(drawn)}
+    drawn = draw(strata, options.pairs, options.queries, options.seed)
+    if options.pairs is None and not options.all_pairs and len(drawn) > PAIRS:
+        drawn = draw(strata, PAIRS, options.queries, options.seed)
+    scale = options.scale or names
+    made = {"source": source, "seed": options.seed, "draw": _sample_id(drawn), "drawn": len(drawn)}
     page = instructions(scale, prompt)
-    sheet = _Sheet(made, scale, page, design.seed, SampleSize.of(drawn))
-    return share_out(drawn, raters, design.overlap, design.seed), sheet
+    sheet = _Sheet(made, scale, page, options.seed, SampleSize.of(drawn))
+    return share_out(drawn, raters, options.overlap, options.seed), sheet
 
 
 def route_sheet(

@@ -48,7 +48,7 @@ from labeler.report.table import Column, Table
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
 from labeler.stats.families import smallest_p
-from labeler.stats.power import pooled_deviation, queries_needed
+from labeler.stats.power import queries_needed
 
 System = Any
 """A run in any form, the name of a run of the collection, or a retriever in Python."""
@@ -284,8 +284,7 @@ def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
 def mean_price(collection: Collection, assessor: str = "") -> tuple[str, float | None]:
     """Who was asked, an assessor or else any, and what a pair has cost, if that is known."""
     names = collection.judgement_names()
-    own = [name for name in names if name in (assessor, f"{assessor}{COMPARED}")]
-    for name in (*own, *names):
+    for name in sorted(names, key=lambda name: name.removesuffix(COMPARED) != assessor):
         rows = [*islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)]
         if any(row.judged.attempts for row in rows):  # a panel's set has none, and asks nobody
             priced = [row.judged.cost for row in rows if row.judged.cost is not None]
@@ -329,14 +328,14 @@ class SystemComparison(Result):
 
         Before them stands what so few queries cannot show, after them a look at a gate.
         """
-        lines = [
-            ("Which", self.which),
-            ("How sure", self.how_sure),
-            ("What would make it surer", self.surer),
-            *(("This look", str(look)) for look in self.looks),
+        return [
+            *map(cannot_show, self._beyond()),
+            *left_open(self.report.gates),
+            f"Which: {self.which}",
+            f"How sure: {self.how_sure}",
+            f"What would make it surer: {self.surer}",
+            *(f"This look: {look}" for look in self.looks),
         ]
-        beyond = [*map(cannot_show, self._beyond()), *left_open(self.report.gates)]
-        return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:
         """What no outcome of these queries shows: a small p, or a loss as small as a margin."""
@@ -344,9 +343,8 @@ class SystemComparison(Result):
             if c.by_test == "unresolvable":
                 differing = c.wins + c.losses
                 yield (
-                    f"{c.run} differs from {c.baseline} on "
-                    f"{count_of(differing, 'query')}, of which no outcome has a p below "
-                    f"{smallest_p(differing):.2g}."
+                    f"{c.run} differs from {c.baseline} on {count_of(differing, 'query')}, of "
+                    f"which no outcome has a p below {smallest_p(differing):.2g}."
                 )
         for e in self.report.equivalences:
             if e.margin < e.resolved < math.inf:
@@ -445,9 +443,9 @@ class SystemComparison(Result):
     @cached_property
     def queries_needed(self) -> int | None:
         """How many queries would tell a difference as large as this one; None where unknown."""
-        values = np.nan_to_num(np.array([self._scores[name].values[0] for name in self.names]))
-        size = abs(float((values[1] - values[0]).mean()))
-        deviation = pooled_deviation(values) if values.shape[1] > 1 else 0.0
+        old, new = (np.nan_to_num(self._scores[name].values[0]) for name in self.names)
+        size = abs(float((new - old).mean()))
+        deviation = float((new - old).std(ddof=1)) if len(old) > 1 else 0.0
         return queries_needed(size, deviation, CHANCE) if size > 0 and deviation > 0 else None
 
     def _findings(self) -> Iterator[Finding]:
@@ -465,7 +463,6 @@ class SystemComparison(Result):
         """Every query that both systems are scored on, the largest gain first."""
         pair, path = self._scores, self.systems.collection.queries
         texts = read_queries(path) if path.is_file() else {}
-        queries = pair[self.names[0]].queries
         rows = zip(*(pair[name].values[0].tolist() for name in self.names), strict=True)
         tops = {name: self.systems.tops[name] for name in self.names}
         compared = [
@@ -477,7 +474,7 @@ class SystemComparison(Result):
                     for doc, ranks in ranks_of(tops, query).items()
                 ],
             )
-            for query, scores in zip(queries, rows, strict=True)
+            for query, scores in zip(pair[self.names[0]].queries, rows, strict=True)
         ]
         return tuple(sorted(compared, key=lambda q: (-self.gain(q), q.query.id)))
 
@@ -489,15 +486,15 @@ class SystemComparison(Result):
     @cached_property
     def _scores(self) -> Mapping[str, Scores]:
         """The scores of the two over their common queries."""
-        scores = {run.name: run.scores for run in self.report.runs}
-        return over_common_queries({name: scores[name] for name in self.names})
+        both = (run for run in self.report.runs if run.name in self.names)
+        return over_common_queries({run.name: run.scores for run in both})
 
     def hole_table(self) -> Table:
         """A row for each system: how many pairs of its first documents nobody judged."""
-        depth = self.systems.depth
         columns = [Column("system", align="left"), Column("unjudged pairs")]
-        rows = [(name, len(self.systems.unjudged[name])) for name in self.systems.tops]
-        return Table("holes", columns, rows, f"unjudged among the first {depth} documents")
+        rows = [(name, len(pairs)) for name, pairs in self.systems.unjudged.items()]
+        title = f"unjudged among the first {self.systems.depth} documents"
+        return Table("holes", columns, rows, title)
 
     def tables(self) -> list[Table]:
         """Scores, comparisons, margins if there are some, and what is unjudged."""

@@ -37,6 +37,7 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import drawn_counts
 from labeler.stats.means import TIED, unseen
+from labeler.stats.power import normal_below
 from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT
 
 Family = Literal["pair", "baseline", "best", "may be best", "all pairs", "hsd"]
@@ -249,8 +250,7 @@ class _Pairs:
     def least_p(self) -> Floats:
         """The least p that so many differing queries could have, or a normal, or queries unseen."""
         errors = np.maximum(self.errors, self.left_open / NORMAL_QUANTILE)
-        z = np.abs(self.estimates) / np.maximum(errors, TIED**2) / math.sqrt(2)
-        normal = np.array([*map(math.erfc, z.tolist())])
+        normal = 2 * normal_below(-np.abs(self.estimates) / np.maximum(errors, TIED**2))
         could = np.array([*map(smallest_p, self.differing.tolist())])
         return np.asarray(np.maximum(normal, could), dtype=np.float64)
 

@@ -193,6 +193,8 @@ def variance_factors(values: Floats, share: float) -> tuple[float, float]:
 def lower_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
     """The least that the mean of `(queries,)` differences may be; it is lower in 5 % of samples.
 
+    The most that it may be is the negative of that of the negatives.
+
     Student's bound, with the degrees of freedom that heavy tails leave (`degrees`), lowered where
     losses are rare and large (Johnson 1978, JASA 73), and never above what losses that the sample
     has not seen could take. `largest` is how much a query may lose, 0 where nothing is known of
@@ -208,11 +210,6 @@ def lower_bound(differences: Floats, largest: float, level: float = SIGNIFICANT)
     if variance > 0 and third < 0:
         bound += third * (1 + 2 * quantile**2) / (6 * variance * n)
     return min(bound, mean - unseen_losses(differences, largest, level))
-
-
-def upper_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
-    """The most that the mean may be; `largest` is how much a query may gain."""
-    return -lower_bound(-differences, largest, level)
 
 
 # A series of tests that err in 5 % all together.

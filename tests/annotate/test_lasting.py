@@ -22,7 +22,7 @@ from labeler.data import Pair, Pooled, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.validate import validate
 from labeler.people.import_labels import ImportOptions, import_sheet
-from labeler.people.sample import SampleDesign, draw_sheets
+from labeler.people.sample import DrawOptions, draw_sheets
 from labeler.testing import small_collection
 
 
@@ -105,7 +105,7 @@ def test_no_grade_is_taken_for_texts_that_were_written_anew_under_an_open_page(
 
 def test_grades_of_a_sheet_stay_beside_those_of_the_page(coll: Collection, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
-    draw_sheets(coll, None, SampleDesign(4), [sheet])
+    draw_sheets(coll, DrawOptions(4), [sheet])
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows_of_sheet = list(csv.DictReader(file))
     rows_of_sheet[0]["grade"] = "2"

@@ -27,7 +27,7 @@ from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.judging.changes import human_beside
 from labeler.people.import_labels import ImportOptions, import_sheet
-from labeler.people.sample import SampleDesign, draw_sheets, route_sheet
+from labeler.people.sample import DrawOptions, draw_sheets, route_sheet
 from labeler.trec.write import write_qrels, write_run
 
 QUERIES, DOCS = 8, 10
@@ -117,7 +117,7 @@ def test_a_routed_sheet_comes_back_without_a_probability(
 
 def test_routed_and_drawn_pairs_never_share_a_name(collection: Collection, tmp_path: Path) -> None:
     drawn, routed, more = (tmp_path / f"{name}.csv" for name in ("drawn", "routed", "more"))
-    draw_sheets(collection, "llm", SampleDesign(20), [drawn])
+    draw_sheets(collection, DrawOptions(20, "llm"), [drawn])
     route_sheet(collection, EVERY[:5], routed, MADE)
     route_sheet(collection, EVERY[3:9], more, MADE)
     for sheet in (drawn, routed, more):
@@ -213,7 +213,7 @@ def test_what_a_pool_owes_to_runs_is_not_said_of_routed_pairs(collection: Collec
 
 def test_sampling_again_may_draw_a_routed_pair(collection: Collection, tmp_path: Path) -> None:
     people_of(collection, "routed", EVERY[:30])
-    (sample,) = draw_sheets(collection, "llm", SampleDesign(None), [tmp_path / "sheet.csv"])
+    (sample,) = draw_sheets(collection, DrawOptions(source="llm"), [tmp_path / "sheet.csv"])
     assert sample.pairs == len(EVERY)
 
 

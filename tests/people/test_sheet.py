@@ -10,7 +10,7 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.collection.people import sample_path
 from labeler.errors import BadInput, Misuse
-from labeler.people.sample import SampleDesign, draw_sheets
+from labeler.people.sample import DrawOptions, draw_sheets
 from labeler.people.sheet import read_sheet
 from labeler.testing import small_collection
 from labeler.trec.files import read_qrels
@@ -22,7 +22,7 @@ SCALED = "grade"
 def drawn(folder: Path) -> tuple[Collection, Path]:
     """A collection and the sheet of its four pairs."""
     collection, sheet = small_collection(folder / "coll"), folder / "sheet.csv"
-    draw_sheets(collection, None, SampleDesign(None), [sheet])
+    draw_sheets(collection, DrawOptions(), [sheet])
     return collection, sheet
 
 

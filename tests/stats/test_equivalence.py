@@ -7,8 +7,10 @@ import pytest
 from every_row import every_row
 from scipy import stats
 
+from labeler.evaluation.equivalence import bounds
+from labeler.metrics import parse
 from labeler.stats.means import largest_share
-from labeler.stats.power import lower_bound, upper_bound
+from labeler.stats.power import lower_bound
 from labeler.stats.student import binomial_below
 
 
@@ -42,7 +44,10 @@ def test_a_true_loss_lies_beyond_the_bound_in_few_samples(
 
 def test_a_gain_is_a_loss_the_other_way() -> None:
     differences = np.random.default_rng(1).normal(0.01, 0.1, 40)
-    assert upper_bound(differences, 0.5) == -lower_bound(-differences, 0.5)
+    base = np.full(40, 0.5)
+    assert bounds(base + differences, base, parse("P@1"))[1] == pytest.approx(
+        -lower_bound(-differences, 0.5)
+    )
     assert math.isnan(lower_bound(differences[:1], 1.0))
 
 

@@ -297,7 +297,7 @@ def _beside_people(
     named = zip(sources.assessors, names, strict=True)
     assessors = [_restricted(replace(side, name=name), sides) for side, name in named]
     asked = AgreeOptions(statistics=options.statistics, measure=options.measure)
-    reports = agree_all(replace(sources, assessors=assessors), asked, jointly=False)
+    reports = agree_all(replace(sources, assessors=assessors), asked)
     findings = (finding for report in reports for finding in report.findings)
     return BesidePeople(reports, "", sources.runs, tuple(dict.fromkeys([*notes, *findings])))
 

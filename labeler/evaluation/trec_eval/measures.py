@@ -396,3 +396,50 @@ def judged_wrong(r: Rankings, level: int) -> Integers:
 def unjudged_retrieved(r: Rankings, _level: int) -> Integers:
     """How many retrieved documents are not judged, in the pool or not."""
     return r.retrieved - r.count(r.grade >= 0)
+
+
+# The measures of trec_eval 10 that exist here, in the order in which it prints them.
+
+UTILITY = (1.0, -1.0, 0.0, 0.0)
+
+MEASURES = {
+    "num_ret": count(lambda r, level: r.retrieved),
+    "num_rel": count(lambda r, level: r.in_pool(level)),
+    "num_rel_ret": count(ours.num_rel_ret),
+    "map": uncut(ours.average_precision),
+    "gm_map": uncut(ours.average_precision, "geometric", by_query=False),
+    "Rprec": plain(ours.r_precision),
+    "bpref": plain(ours.bpref),
+    "recip_rank": uncut(ours.reciprocal_rank),
+    "iprec_at_recall": at(ours.interpolated_precision, RECALLS),
+    "P": at(ours.precision),
+    "relstring": relevance,
+    "recall": at(ours.recall),
+    "infAP": plain(ours.inferred_average_precision),
+    "gm_bpref": plain(ours.bpref, "geometric", by_query=False),
+    "Rprec_mult": at(r_multiple, MULTIPLES),
+    "utility": numbered(utility, UTILITY),
+    "11pt_avg": numbered(averaged_precision, RECALLS),
+    "binG": plain(binary_gain),
+    "G": of_gains(normalized_gain),
+    "dcg": of_gains(dcg),
+    "ideal_dcg": of_gains(ideal_dcg),
+    "ndcg": of_gains(ndcg),
+    "ndcg_rel": of_gains(ndcg_rel),
+    "Rndcg": paired(lambda worth, _: lambda r, level: r_ndcg(r, level, worth)),
+    "ndcg_cut": at(lambda r, cutoff, level: ours.ndcg(r, cutoff)),
+    "map_cut": at(ours.average_precision),
+    "relative_P": at(relative_precision),
+    "success": at(ours.success, (1, 5, 10)),
+    "set_P": plain(ours.set_precision),
+    "set_relative_P": plain(set_relative_precision),
+    "set_recall": plain(ours.set_recall),
+    "set_map": plain(set_average_precision),
+    "set_F": numbered(lambda r, level, p: ours.set_f(r, level, p[0]), (1.0,)),
+    "num_nonrel_judged_ret": count(judged_wrong),
+    "num_nonjudged_ret": count(unjudged_retrieved),
+    "yaap": plain(smoothed_average_precision),
+    "rbp": paired(lambda worth, p: lambda r, level: rbp(r, worth, p.get("p", 0.9))),
+    "rbp_resid": paired(lambda _, p: lambda r, level: rbp_residual(r, p.get("p", 0.9))),
+    "unj": at(unjudged, (5, 10, 20)),
+}

@@ -10,64 +10,18 @@ from pathlib import Path
 import numpy as np
 
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.trec_eval import measures as te
-from labeler.evaluation.trec_eval.measures import Line
+from labeler.evaluation.trec_eval.measures import MEASURES, UTILITY, Line, numbered, utility
 from labeler.messages import no_query_in_common
-from labeler.metrics import measures as ours
 from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.scores import added_up
 from labeler.trec.files import last_tag, read_loose_run, read_qrels
 from labeler.trec.pairs import PairColumns
 
-# The measures of trec_eval 10 that exist here, in the order in which it prints them.
+# What trec_eval prints, in its order.
 
 RUN_ID, QUERIES = "runid", "num_q"
 """Printed from the run itself and from how many queries were averaged over."""
-
-UTILITY = (1.0, -1.0, 0.0, 0.0)
-
-MEASURES = {
-    "num_ret": te.count(lambda r, level: r.retrieved),
-    "num_rel": te.count(lambda r, level: r.in_pool(level)),
-    "num_rel_ret": te.count(ours.num_rel_ret),
-    "map": te.uncut(ours.average_precision),
-    "gm_map": te.uncut(ours.average_precision, "geometric", by_query=False),
-    "Rprec": te.plain(ours.r_precision),
-    "bpref": te.plain(ours.bpref),
-    "recip_rank": te.uncut(ours.reciprocal_rank),
-    "iprec_at_recall": te.at(ours.interpolated_precision, te.RECALLS),
-    "P": te.at(ours.precision),
-    "relstring": te.relevance,
-    "recall": te.at(ours.recall),
-    "infAP": te.plain(ours.inferred_average_precision),
-    "gm_bpref": te.plain(ours.bpref, "geometric", by_query=False),
-    "Rprec_mult": te.at(te.r_multiple, te.MULTIPLES),
-    "utility": te.numbered(te.utility, UTILITY),
-    "11pt_avg": te.numbered(te.averaged_precision, te.RECALLS),
-    "binG": te.plain(te.binary_gain),
-    "G": te.of_gains(te.normalized_gain),
-    "dcg": te.of_gains(te.dcg),
-    "ideal_dcg": te.of_gains(te.ideal_dcg),
-    "ndcg": te.of_gains(te.ndcg),
-    "ndcg_rel": te.of_gains(te.ndcg_rel),
-    "Rndcg": te.paired(lambda worth, _: lambda r, level: te.r_ndcg(r, level, worth)),
-    "ndcg_cut": te.at(lambda r, cutoff, level: ours.ndcg(r, cutoff)),
-    "map_cut": te.at(ours.average_precision),
-    "relative_P": te.at(te.relative_precision),
-    "success": te.at(ours.success, (1, 5, 10)),
-    "set_P": te.plain(ours.set_precision),
-    "set_relative_P": te.plain(te.set_relative_precision),
-    "set_recall": te.plain(ours.set_recall),
-    "set_map": te.plain(te.set_average_precision),
-    "set_F": te.numbered(lambda r, level, p: ours.set_f(r, level, p[0]), (1.0,)),
-    "num_nonrel_judged_ret": te.count(te.judged_wrong),
-    "num_nonjudged_ret": te.count(te.unjudged_retrieved),
-    "yaap": te.plain(te.smoothed_average_precision),
-    "rbp": te.paired(lambda worth, p: lambda r, level: te.rbp(r, worth, p.get("p", 0.9))),
-    "rbp_resid": te.paired(lambda _, p: lambda r, level: te.rbp_residual(r, p.get("p", 0.9))),
-    "unj": te.at(te.unjudged, (5, 10, 20)),
-}
 
 OFFICIAL = (
     *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
@@ -110,7 +64,7 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
         if dot:
             parameters.setdefault(name, parameter_text)
     printed: list[Line | str] = [name for name in (RUN_ID, QUERIES) if name in names_asked]
-    sized = {"utility": te.numbered(partial(te.utility, documents=documents), UTILITY)}
+    sized = {"utility": numbered(partial(utility, documents=documents), UTILITY)}
     for name, make in (MEASURES | sized).items():
         printed += make(name, parameters.get(name, "")) if name in names_asked else []
     return printed
