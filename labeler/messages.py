@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -179,6 +180,11 @@ def cost_of(cost: float | None, at_most: float | None) -> str:
     if cost is None or at_most is None or at_most <= cost:
         return dollars(cost)
     return f"{dollars(cost)}, at most {dollars(at_most)}" if cost else f"at most {dollars(at_most)}"
+
+
+def command_line(*words: object) -> str:
+    """A command of ours as a shell takes it."""
+    return shlex.join(["labeler", *map(str, words)])
 
 
 def dollars(cost: float | None) -> str:

@@ -110,9 +110,10 @@ def test_systems_are_files_names_of_runs_and_functions(coll: Path) -> None:
 @pytest.mark.parametrize(
     ("systems", "problem"),
     [
-        (["old"], "two systems or more are compared"),
+        (["old"], "labeler: give two systems or more"),
+        (["old", "new", "--person-price", "1"], "--people: name the people whose grade"),
         (["old", "nwe"], "nwe: no file, and no run of"),
-        (["old", "old=new"], "two systems are called 'old'"),
+        (["old", "old=new"], "labeler: 'old' is there twice"),
         (["old", "new=nobody:search"], "nobody"),
     ],
 )

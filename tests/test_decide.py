@@ -4,6 +4,7 @@ import csv
 import json
 import random
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.judgements import states_of
 from labeler.collection.layout import open_collection
+from labeler.collection.whose import routed_pairs
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.differences import Differences
@@ -479,6 +481,7 @@ def test_an_assessor_forecasts_people_whose_grades_alone_decide(
             assert decision.likely == (forecast.without if forecast.pairs else forecast.with_it)
         elif not forecast:
             assert not asked
+            assert "Whom to ask next: people; llm once 10 queries have" in str(decision.sentences)
         graded += grade_sheet(sheet, truth)
         assert execute(["people", "import", str(sheet), str(coll), "--as", "human"]) == 0
         sheet.unlink()
@@ -621,13 +624,32 @@ def test_an_imported_sheet_is_replaced_by_the_next_and_what_was_skipped_blocks_n
     assert execute(command) == 2
     assert "name another file" in capsys.readouterr().err  # its one grade is nowhere else
     assert execute(["people", "import", str(sheet), str(coll), "--as", "human"]) == 0
-    assert f"1 grade; {len(first) - 1} rows skipped" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert f"1 grade; {len(first) - 1} rows skipped" in said.out
+    assert "next: the same labeler compare" in said.err
+    assert len(routed_pairs(open_collection(coll), "human")) == 1
     assert execute(command) == 3
     second = grade_sheet(sheet, lambda _query, doc: 3 * (doc == "d0"))
     assert len({*second} - {*first}) >= 20
     assert len({*first} & {*second}) == len(first) - 1
     assert execute([*command, "--dry-run"]) == 2
     assert "no model is asked" in capsys.readouterr().err
+
+
+def test_commands_for_a_sheet_run_as_they_are_printed(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll, sheet = coll.rename(coll.parent / "my coll"), coll.parent / "a sheet.csv"
+    command = ["compare", str(coll), "old", "new", "-m", MEASURE]
+    assert execute([*command, "--people", "human"]) == 3
+    assert "a sheet holds what people grade next" in capsys.readouterr().err
+    assert execute([*command, "--sheet", str(sheet)]) == 3
+    shown = capsys.readouterr()
+    assert re.search(r"counting these, (about|at most) \d+ pairs more", shown.out)
+    grade_sheet(sheet, lambda _query, doc: 3 * (doc == "d0"))
+    line = next(line for line in shown.err.splitlines() if line.startswith("when graded: "))
+    assert execute(shlex.split(line)[3:]) == 0
+    assert f"annotate '{coll}' --sample " in shown.err
 
 
 def test_people_s_grades_come_to_the_exact_difference_and_that_of_compare(coll: Path) -> None:

@@ -80,7 +80,14 @@ def export_answers(
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
     texts = PageTexts(opened)
     own_rows = [row for row in rows if row.sample == own]
-    current = [row for row in own_rows if not row.texts or row.texts == _texts_now(texts, row)]
+    current = [  # answers to texts that are as they were, or of which nobody can tell
+        row
+        for row in own_rows
+        if not row.texts
+        or row.query_id not in texts.queries
+        or row.doc_id not in texts.documents
+        or row.texts == texts.identity(row.query_id, row.doc_id)
+    ]
     given, given_now = (_given(some, sampled) for some in (own_rows, current))
     outdated = len(given.answered - given_now.answered)
     answers = _answers(given_now, sampled, rater)
@@ -142,12 +149,6 @@ def _given(rows: Iterable[JournalRow], sampled: Container[str]) -> AnswersGiven:
         if row.item in sampled:
             given.take(row)
     return given
-
-
-def _texts_now(texts: PageTexts, row: JournalRow) -> str:
-    """What identifies the texts of an answer as they are now."""
-    is_there = row.query_id in texts.queries and row.doc_id in texts.documents
-    return texts.identity(row.query_id, row.doc_id) if is_there else row.texts
 
 
 def _answers(

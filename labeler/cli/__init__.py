@@ -19,6 +19,7 @@ from labeler.cli.process import (
 from labeler.cli.screen import complain, note, say
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
+from labeler.messages import command_line, told_what_files_are
 
 __all__ = ["COMMANDS", "complain_of_file", "execute", "main"]
 
@@ -72,7 +73,6 @@ def _answer(words: Sequence[str]) -> object:
         _refuse_missing(command, words)
         from labeler.cli.options import run
         from labeler.files.read import rereadable
-        from labeler.messages import told_what_files_are
 
         with rereadable(), told_what_files_are(note):
             return run(command, words)
@@ -146,8 +146,8 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
         verb, new_file, what = ("qrels map", "NEW.qrels", "qrels")
         if error.is_run:
             verb, new_file, what = ("runs convert", "NEW.trec", "a run")
-        command = ["labeler", *verb.split(), str(error.path), "-o", new_file, *words]
-        return f"; this makes {what} of it: {shlex.join(command)}"
+        command = command_line(*verb.split(), error.path, "-o", new_file, *words)
+        return f"; this makes {what} of it: {command}"
     if error.again is None:
         return ""
     from labeler.wire.addresses import HIDDEN, identity
@@ -157,7 +157,7 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
         word for word in words_of(error.again, options_by_parameter(arguments)) if word not in words
     ]
     where = ", with what is hidden of the address" if any(HIDDEN in word for word in words) else ""
-    return f"; to go on{where}: {shlex.join(['labeler', *words, *new])}"
+    return f"; to go on{where}: {command_line(*words, *new)}"
 
 
 def words_of(parameters: Mapping[str, object], options: Mapping[str, str]) -> list[str]:

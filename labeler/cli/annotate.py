@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from labeler.cli.output import show_result
 from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
 from labeler.errors import LabelerError
+from labeler.messages import command_line
 from labeler.wire.addresses import is_loopback
 
 
@@ -64,8 +64,8 @@ def _serve(folder: Path, sessions: list[RatingSession], options: ServeOptions) -
 def _ended(folder: Path, session: RatingSession) -> str:
     """Keep a rater's grades as qrels; what was graded, and how to go on."""
     rater, task = session.rater, session.task
-    again = shlex.join(["labeler", "annotate", str(folder), "--rater", rater])
-    to_go_on = f"to go on: {again} --sample {task.sample}"
+    again = command_line("annotate", folder, "--rater", rater, "--sample", task.sample)
+    to_go_on = f"to go on: {again}"
     if not session.answers:
         return f"{rater}: nothing was graded; {to_go_on}"
     try:

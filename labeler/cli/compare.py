@@ -12,6 +12,7 @@ from labeler.cli.evaluate import GateFlags
 from labeler.cli.model_options import NamedModel, ShownFlags
 from labeler.cli.options import GATES, Destination, Opened, argument
 from labeler.cli.output import show_result
+from labeler.cli.people import note_sheet
 from labeler.cli.reporting import asked, control_of, show_judging_plan
 from labeler.cli.screen import note
 from labeler.errors import Incomplete, Misuse, about
@@ -60,7 +61,8 @@ class LossFlags:
         """By what is decided: the first measure, its margin; `Misuse` with any gate or `others`."""
         if any((self.no_worse_than, options.history, options.policy != "each", *others)):
             raise Misuse(
-                "gates and pages need all grades; fill holes first, by one assessor",
+                "gates and pages need all grades, and a decision few: name one assessor that fills "
+                "all holes, and leave people and sheets out",
                 parameter="fill",
             )
         if len(options.measures) > 1:
@@ -82,16 +84,16 @@ class LossFlags:
 def _show_decision(decision: Decision, to: Destination, sheet: Path | None) -> None:
     """What is decided, and what becomes of a sheet; raises what ended it before."""
     show_result(decision, to)
-    if decision.sheet:
-        folder, name = decision.systems.collection.folder, decision.systems.qrels.stem
-        note(f"when graded: labeler people import {sheet} {folder} --as {name}")
-        note(f"or on a page: labeler annotate {folder} --sample {decision.sheet.id}")
+    if decision.sheet and sheet:
+        of = decision.systems
+        note_sheet(sheet, of.collection.folder, of.qrels.stem, decision.sheet.id)
     if decision.stopped:
         raise decision.stopped
     if decision.sheet:
         raise Incomplete(f"not known yet; people grade {count_of(decision.sheet.pairs, 'pair')}")
     if decision.verdict == "not known yet":
-        raise Incomplete("not known yet, as some pairs have no grade")
+        how = "; a sheet holds what people grade next" if decision.systems.options.people else ""
+        raise Incomplete(f"not known yet, as some pairs have no grade{how}")
 
 
 def command(
@@ -114,7 +116,7 @@ def command(
         "Decide by people's grades: write the pairs that they are to grade next.",
         metavar="FILE",
     ),
-    prompt: str = option("", "Of the assessor that fills holes: its grading prompt.", rare=True),
+    prompt: str = option("", "The assessor's grading prompt.", rare=True),
     who: NamedModel,
     limits: Limits,
     flags: ShownFlags,
@@ -122,12 +124,14 @@ def command(
 ) -> None:
     """Say which of two systems to take, how sure that is, what would help.
 
-    With --assessor, it judges no more pairs than that takes, or than a margin that does not matter;
-    with --sheet or --people, people do, and the assessor forecasts them.
-    With --fill and --model, or --assessor, all that nobody judged of these systems is judged first.
+    --assessor alone judges pairs until the decision is made, and no more. With --sheet or --people,
+    people grade them instead; an --assessor beside these forecasts their grades.
+    --fill with --model or --assessor first judges all that nobody judged of these systems.
     """
     judging = who.asking(JudgeOptions(prompt, limits=limits))
     is_of_people = bool(sheet or options.people)
+    if options.person_price is not None and not is_of_people:
+        raise Misuse("name the people whose grade of a pair costs that", parameter="people")
     if is_of_people or (who.assessor and not options.fill):
         how = loss.deciding(options, gates.require, html, options.fill)
         if flags.dry_run and not who.assessor:
@@ -151,8 +155,6 @@ def command(
         sides = compared_systems(collection, systems, sides_by, control_of(flags))
     judged: JudgeResult | None = None
     if judging.model is not None and sides.missing:
-        if not options.fill:
-            raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
         judged = asked(flags, partial(ajudge_missing, sides, judging), show_judging_plan, to)
         sides = replace(sides)
     result = result_of(sides)

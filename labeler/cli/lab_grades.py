@@ -10,9 +10,9 @@ from typing import Annotated
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
+from labeler.cli.people import note_sheet
 from labeler.cli.reporting import asked, show_judging_plan
 from labeler.cli.screen import note, say
-from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
@@ -22,7 +22,7 @@ from labeler.lab.calibrate import calibrate as fit_probabilities
 from labeler.lab.calibrate import write_probabilities
 from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade
 from labeler.lab.depth import DepthOptions, ReaderDepth, reader_depth
-from labeler.lab.route import RouteOptions, RouteResult, write_routed
+from labeler.lab.route import RouteOptions, write_routed
 from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
 from labeler.people.sample import free_names
@@ -84,18 +84,13 @@ def route(
     if to.form == "table" and (left := len(pairs.rows) - PAIRS_SHOWN) > 0:
         parts[1] = replace(pairs, rows=pairs.rows[:PAIRS_SHOWN], note=f"… and {left:,} more")
     show_result(result, to, parts=parts)
-    if to_sheet is not None:
-        _write_sheet(result, to_sheet, sources[0])
-
-
-def _write_sheet(result: RouteResult, sheet: Output, source: str) -> None:
-    """Write the pairs for people, and say how their grades come back."""
-    sample = write_routed(result, sheet, note)
-    note(f"{sheet.path}: sample {sample.id}, {sample.pairs} pairs of {sample.queries} queries")
+    if to_sheet is None:
+        return
+    sample = write_routed(result, to_sheet, note)
+    note(f"{to_sheet.path}: sample {sample.id}, {sample.pairs} pairs of {sample.queries} queries")
     if result.collection is not None:
         (name,) = free_names(result.collection, 1)
-        note(f"when graded: labeler people import {sheet.path} {source} --as {name}")
-        note(f"or on a page: labeler annotate {source} --sample {sample.id}")
+        note_sheet(to_sheet.path, sources[0], name, sample.id)
 
 
 def cascade(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +16,7 @@ from labeler.collection.layout import Collection, next_for_qrels
 from labeler.collection.user_files import COMPARED
 from labeler.data import Failure, Judgement
 from labeler.errors import BadInput, Misuse
-from labeler.messages import count_of, dollars, moment
+from labeler.messages import command_line, count_of, dollars, moment
 from labeler.models.settings import Limits
 from labeler.options import COUNT, option
 from labeler.report.neutral import flat, one_line
@@ -102,7 +101,7 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
         )
         return
     words = words_of(judged.parameters(), options_by_parameter(["judge"]))
-    say(f"to go on: {shlex.join(['labeler', 'judge', str(collection.folder), *words])}")
+    say(f"to go on: {command_line('judge', collection.folder, *words)}")
     if origin and not judged.has_its_prompt:
         source = prompt_source(origin.prompt)
         say(f"({source} stands for the prompt's file as it was: {origin.prompt})")

@@ -85,7 +85,14 @@ def command(
         run = monitor(collection, documents, log, options=options, control=control)
     _show(run, to, quiet=quiet)
     if proposal is not None:
-        _propose(run, proposal, quiet=quiet)
+        rows = run.proposed_queries
+        if rows is None:
+            what = "is not written: the log does not say which queries to propose"
+            caution(f"{proposal.path} {what}")
+        else:  # a file of none is empty, so that no earlier ones stay there
+            deliver_rows(rows, proposal)
+            if not quiet:
+                note(f"wrote {proposal.path}: {count_of(len(rows), 'query')}")
     kinds = [kind for kind in run.kinds if not require or kind in require]
     if kinds:
         raise GateFailed(f"{run.folder}: {', '.join(kinds)}")
@@ -107,18 +114,6 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
     warn(findings, {f"{part}_field": f"--column {part}:" for part in EVENT_PARTS})
     if file is not None:
         note(f"wrote {file.path}")
-
-
-def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
-    """Write the proposed queries; a file of none is empty, so that no earlier ones stay there."""
-
-    rows = run.proposed_queries
-    if rows is None:
-        caution(f"{to.path} is not written: the log does not say which queries to propose")
-        return
-    deliver_rows(rows, to)
-    if not quiet:
-        note(f"wrote {to.path}: {count_of(len(rows), 'query')}")
 
 
 def _print(run: Monitoring, to: Destination) -> None:

@@ -11,7 +11,7 @@ from labeler.cli.options import FORCE, MADE, Destination, Opened, argument
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.errors import Misuse
-from labeler.messages import count_of
+from labeler.messages import command_line, count_of
 from labeler.options import COUNT, OUTPUT, REQUIRED, option
 from labeler.people.sample import DrawOptions, draw_sheets, free_names
 
@@ -59,9 +59,14 @@ def sample(
     for line in will_show(*samples[0].drawn, is_whole=all_pairs):
         note(line)
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
-        note(f"when graded: labeler people import {sheet} {collection.folder} --as {name}")
-    if len(samples) == 1:
-        note(f"or on a page: labeler annotate {collection.folder} --sample {samples[0].id}")
+        note_sheet(sheet, collection.folder, name, samples[0].id if len(samples) == 1 else "")
+
+
+def note_sheet(sheet: Path, folder: object, name: str, sample: str) -> None:
+    """Say how people's grades come back: in the sheet, or from a page of its `sample`."""
+    note(f"when graded: {command_line('people', 'import', sheet, folder, '--as', name)}")
+    if sample:
+        note(f"or on a page: {command_line('annotate', folder, '--sample', sample)}")
 
 
 def take_in(
@@ -130,20 +135,21 @@ def note_next(collection: Collection, name: str) -> None:
     """Say what people's new qrels are good for."""
     from labeler.collection.card import card_section, read_card
     from labeler.collection.people import people_path, read_people
-    from labeler.collection.whose import routed_pairs, sampled_from
+    from labeler.collection.whose import sampled_from
 
     others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
     checked = sampled_from(collection, name) or others[-1]
-    if routed_pairs(collection, name):
-        rows = read_people(people_path(collection.folder, name))
+    rows = read_people(people_path(collection.folder, name))
+    if None in {row.probability for row in rows}:
         samples = card_section(read_card(collection), "samples")
         are_compared = {"qrels" in card_section(samples, row.sample) for row in rows}
         if True in are_compared:
             note("next: the same labeler compare, which goes on with these grades")
         if False not in are_compared:
             return
-        files = f"{collection.qrels(name)} {collection.qrels(checked)}"
+        files = map(collection.qrels, (name, checked))
+        merge = command_line("qrels", "merge", *files, "--prefer", name, "-o", "best.qrels")
         note("these pairs were routed: no statistic takes them for a random sample")
-        note(f"next: labeler qrels merge {files} --prefer {name} -o best.qrels")
+        note(f"next: {merge}")
         return
-    note(f"next: labeler agree {collection.folder} {name} {checked}")
+    note(f"next: {command_line('agree', collection.folder, name, checked)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 
 from labeler.cli.options import Opened, ToFile
@@ -11,6 +10,7 @@ from labeler.cli.screen import note, progress
 from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import ENDINGS, report_of
 from labeler.errors import Misuse
+from labeler.messages import command_line
 
 
 def command(
@@ -34,6 +34,5 @@ def command(
         note(f"wrote {to.file.path}")
     else:
         deliver(report.summary(), None)
-        note(
-            f"the whole page: labeler report {shlex.join([str(collection.folder)])} -o report.html"
-        )
+        whole = command_line("report", collection.folder, "-o", "report.html")
+        note(f"the whole page: {whole}")

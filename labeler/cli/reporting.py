@@ -108,7 +108,7 @@ def _time(needed: Duration, limits: RateLimits) -> str:
     why = {
         "rpm": f"by the {limits.requests or 0:,g} calls a minute (model.rpm)",
         "tpm": f"by the {limits.tokens or 0:,g} tokens a minute (model.tpm)",
-        "concurrency": f"with {limits.at_once:,} calls at once (--concurrency), if each takes 1 s",
+        "concurrency": f"with {limits.at_once:,} calls at once (concurrency), if each takes 1 s",
         "machine": "by what one process can do",
     }
     return f"about {how_long(needed.seconds)}, {why[needed.bound]}"

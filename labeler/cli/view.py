@@ -49,7 +49,8 @@ def command(
             page = decision_page(result_of(compared_systems(collection, two, how)))
         else:
             page = report_of(collection, options).page()
-        form = [SystemsForm([*runs], names)] if len(runs) > 1 else []
+        listed = [*dict.fromkeys([*filter(runs.__contains__, two), *runs])]
+        form = [SystemsForm(listed, names)] if len(runs) > 1 else []
         return replace(page, blocks=[*form, *page.blocks]).html()
 
     try:

@@ -148,11 +148,12 @@ CHOSEN = "chosen for a person to grade, not drawn by chance"
 
 
 def routed_pairs(collection: Collection, name: str) -> frozenset[Pair]:
-    """The pairs of people's qrels that were routed; none where they come from no sheet."""
+    """The pairs that people graded as they were routed; none where they come from no sheet."""
     path = people_path(collection.folder, name)
     if not path.is_file():
         return frozenset()
-    return frozenset(row.pair for row in read_people(path) if row.probability is None)
+    rows = (row for row in read_people(path) if row.grade is not None)
+    return frozenset(row.pair for row in rows if row.probability is None)
 
 
 def sampled_from(collection: Collection, name: str) -> str | None:

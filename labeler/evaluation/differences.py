@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 
-from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.evaluation.holes import largest_ratios, level_of
 from labeler.metrics.measures import discounts, gains
@@ -147,9 +146,8 @@ class Differences:
         best = np.append(0.0, np.cumsum(free))
         # (steps, 1, open + 1): what is ideal where so many more documents reach a step
         reached = (judged > np.arange(self.top)[:, None]).sum(axis=1)
-        ideals = self._ideal(len(documents))[reached[:, None, None] + np.arange(len(best))]
+        # (documents + 1,): the ideal sums of so many documents of gain 1
+        discounts = [*self._discounts, *[0.0] * len(documents)][: len(documents)]
+        ideal = np.append(0.0, np.cumsum(discounts))
+        ideals = ideal[reached[:, None, None] + np.arange(len(best))]
         return float(largest_ratios(np.array([settled]), best[None], steps, [*ideals])[0])
-
-    def _ideal(self, documents: int) -> Floats:
-        """`(documents + 1,)`: the ideal sums of so many documents of gain 1."""
-        return np.append(0.0, np.cumsum([*self._discounts, *[0.0] * documents][:documents]))

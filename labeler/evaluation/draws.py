@@ -126,11 +126,6 @@ class Draws:
             if query in grades and self._is_open(query, {}) and not self._is_open(query, grades)
         ]
 
-    def drawn_by(self, grades: Grades) -> int:
-        """How many queries were drawn until the last one that is settled."""
-        places = enumerate(self.order, start=1)
-        return max((n for n, query in places if not self._is_open(query, grades)), default=0)
-
     def _is_open(self, query: str, grades: Grades) -> bool:
         low, high = self.span(query, grades)
         return high - low > CLOSED
@@ -197,7 +192,10 @@ class Draws:
         (_, _, by_grades, expected), (low, width, _, others) = (
             self._shares(queries, grades, forecasts) for queries in (graded, self.order)
         )
-        has_forecast, drawn = [query in forecasts for query in self.order], self.drawn_by(grades)
+        has_forecast = [query in forecasts for query in self.order]
+        # how many queries were drawn until the last one that is settled
+        places = enumerate(self.order, start=1)
+        drawn = max((n for n, query in places if not self._is_open(query, grades)), default=0)
         ends = self.ends(self.order, grades)
         goals = np.array([-margin, 0.0, margin]) * len(self.documents) - self.settled
         draw, until = np.random.default_rng(0), list[int]()

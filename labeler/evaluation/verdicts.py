@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from labeler.evaluation.inputs import (
     Doubt,
     Kin,
     RunsByName,
+    kin_behind,
     pool_from,
     qrels_from,
     qrels_path,
@@ -35,7 +35,7 @@ from labeler.evaluation.scores import (
     listed,
 )
 from labeler.exchange.qrels import read_qrels
-from labeler.messages import Note, count_of
+from labeler.messages import Note, command_line, count_of
 from labeler.metrics import JudgedPairs, parse
 from labeler.report.table import Column, Interval, Table
 from labeler.stats.families import FEW
@@ -179,7 +179,10 @@ def as_people_grade(
     # a grade that the assessor gave to no pair of people's is worth what any pair is
     chances = counts + counts.sum(axis=0) / counts.sum()
     reached = np.cumsum(chances, axis=1) / chances.sum(axis=1, keepdims=True)
-    drawn = [random_of("\0".join(whole.pair(row))) for row in holes.tolist()]
+    # a number from 0 to 1 that the pair's ids decide
+    ids = ("\0".join(whole.pair(row)).encode() for row in holes.tolist())
+    hashes = (hashlib.blake2b(text, digest_size=8).digest() for text in ids)
+    drawn = [int.from_bytes(each, "big") / 2**64 for each in hashes]
     places = (reached[held[holes], :-1] <= np.array(drawn)[:, None]).sum(axis=1)
     values = whole.value.copy()
     values[holes] = grades[places]
@@ -188,11 +191,6 @@ def as_people_grade(
 
 FIRST_RANKS = 10
 """So many first documents of runs tell how people grade what an assessor grades so."""
-
-
-def random_of(text: str) -> float:
-    """A number from 0 to 1 that a text decides."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
 
 
 def other_prompts(paths: Sequence[Path]) -> Iterator[str]:
@@ -313,7 +311,7 @@ class Trust:
             return self._by_people(because)
         people = self.grades.name if self.grades.filling else self._beside("people")
         sets = self.grades.folder, people, self.grades.assessor.name
-        return Doubt(because, _command("lab", "leaderboard", *sets), "free")
+        return Doubt(because, command_line("lab", "leaderboard", *sets), "free")
 
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""
@@ -356,7 +354,7 @@ class Trust:
         holes = round(len(self.runs[name].scores.queries) * (1 - share) * cutoff)
         because = f"{what} of {name} is {share:.2f}, below {LEAST_JUDGED:.2f}"
         command = self._judging(names, measure)
-        return Doubt(because, command, f"about {count_of(holes, 'pair')} of {name}")
+        return Doubt(because, command, f"about {count_of(holes, 'pair')} of {name} without a grade")
 
     def _judging(self, names: Sequence[str], measure: str) -> str:
         """The command by which unjudged documents of systems get grades, a set's or people's.
@@ -367,12 +365,15 @@ class Trust:
         systems = [*others[: max(0, 2 - len(names))], *reversed(names)]  # the baseline first
         by = ["-m", measure]
         if len(systems) < 2 or (not of.folder and self.runs[names[0]].file):
-            return _command("evaluate", self.qrels, *self._words(systems), *by, "--scenarios")
+            return command_line("evaluate", self.qrels, *self._words(systems), *by, "--scenarios")
         is_of_model = of.whose == "model"
         assessor = "" if is_of_model or of.filling else self._beside("model")
+        files: RunsByName = {name: self.runs[name].file or {} for name in systems}
+        if assessor and kin_behind(Path(of.folder, "qrels", f"{assessor}.qrels"), files):
+            assessor = ""  # its grades in the holes would be circular
         by += ["--fill", assessor] if assessor else ["--sheet", "holes.csv"]
         by += [] if is_of_model or of.name in ("", HUMAN) else ["--qrels", of.name]
-        return _command("compare", of.folder or "COLL", *self._words(systems, of.folder), *by)
+        return command_line("compare", of.folder or "COLL", *self._words(systems, of.folder), *by)
 
     def _planning(self, name: str, measure: str, queries: int) -> str:
         """The command that says how many queries are needed; of a run alone, what so few say."""
@@ -380,10 +381,10 @@ class Trust:
             words, folder = [self.qrels, *self._words(self.runs)], self.grades.folder
             if folder and self._words(self.runs, folder) == [*self.runs]:
                 words = [folder, self.grades.name]
-            return _command("power", *words, "-m", measure)
+            return command_line("power", *words, "-m", measure)
         value = f"{self.runs[name].scores.means()[measure]:.4f}" if self.runs else "0"
         claim = "--measure", measure, "--value", value, "--queries", str(queries)
-        return _command("lab", "audit", *claim)
+        return command_line("lab", "audit", *claim)
 
     def _words(self, names: Iterable[str], folder: str = "") -> list[str]:
         """What commands call systems: their files, named where need be; runs of a `folder` by name.
@@ -408,12 +409,8 @@ class Trust:
 
     def _by_people(self, because: str) -> Doubt:
         """What people's grades would change."""
-        command = _command("annotate", self.grades.folder or "COLL")
+        command = command_line("annotate", self.grades.folder or "COLL")
         return Doubt(because, command, f"{PEOPLE_CHECK} pairs by hand")
-
-
-def _command(*words: str) -> str:
-    return shlex.join(["labeler", *words])
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:

@@ -395,7 +395,7 @@ def check_priced(name: str, price: Price | None, limits: Limits) -> None:
     if price is None and limits.max_cost is not None:
         raise Misconfigured(
             f"the price of {name} is unknown, so a budget in dollars cannot be kept; declare "
-            "tokens_in and tokens_out, or give a budget in tokens",
+            "tokens_in and tokens_out where the model is declared, or give a budget in tokens",
             parameter="max_cost",
         )
 

@@ -114,10 +114,10 @@ def systems_of(
     runs: dict[str, Any] = {}
     for name, system in words:
         if name in runs:
-            raise Misuse(f"two systems are called {name!r}; name one: NAME=FILE")
+            raise Misuse(f"{name!r} is there twice; name one: NAME=FILE", parameter="systems")
         runs[name] = _run_of(collection, name, system, control)
     if len(runs) < 2:
-        raise Misuse("two systems or more are compared; as in: labeler compare COLL old new")
+        raise Misuse("give two systems or more: labeler compare COLL old new", parameter="systems")
     return runs
 
 
@@ -260,15 +260,15 @@ def ajudge_missing(
 
     Its grades are kept as `NAME.compared`, as no pool chose these pairs.
     """
+    if not systems.options.fill:
+        raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
     collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
     prompt = checked_prompt(judging.grading_prompt)
     check_scales(systems.qrels, f"the prompt {prompt.name}", prompt.grades)
     before = [pair for pair, _ in states_of(collection.judgements(name))]
     pairs = list(dict.fromkeys([*before, *(systems.missing if missing is None else missing)]))
-    asked = replace(judging, name=name)
-    return judge_set(
-        collection, lambda _, texts: [*filter(texts.has, pairs)], asked, control or Control()
-    )
+    asked, watch = replace(judging, name=name), control or Control()
+    return judge_set(collection, lambda _, of: [*filter(of.has, pairs)], asked, watch)
 
 
 judge_missing = sync(ajudge_missing)
@@ -573,8 +573,7 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     asked for every query. The first of `measures` decides. The first system is the baseline, or the
     one that others may be `no_worse_than` by a `margin`. `history` is the file of the looks at that
     gate; by the `sequential` policy all of them together fail by chance in 5 % of cases at most.
-    `fill` names the assessor whose grades stand where `qrels` has none; with `judging` it judges
-    what of these systems nobody judged.
+    `fill` names the assessor whose grades fill the holes of `qrels`; with `judging` it judges them.
 
     >>> import labeler
     >>> from labeler.testing import fake_model, small_collection
@@ -590,8 +589,6 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     options = CompareOptions(names, qrels, fill, path, policy, no_worse_than, margins)
     whole = compared_systems(collection, systems, options, control)
     if judging is not None and whole.missing:
-        if not fill:
-            raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
         judge_missing(whole, judging, control=control)
         whole = replace(whole)  # without what was gathered before these grades were there
     result = result_of(whole)

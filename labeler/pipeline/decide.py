@@ -159,9 +159,9 @@ class Decision(Result, WithCost):
         old, new = self.systems.runs
         look, doubt, options = self.look, self.doubt, self.systems.options
         which = {
-            "better": f"take {new}: it is better than {old}",
-            "worse": f"keep {old}: {new} is worse",
-            "as good": f"either: {new} and {old} differ by {self.margin:g} at most",
+            "better": f"take {new}: it is better than {old} on these queries",
+            "worse": f"keep {old}: {new} is worse on these queries",
+            "as good": f"either: on these queries they differ by {self.margin:g} at most",
             "not known": f"not known, because {doubt and doubt.because}",
             "not known yet": f"not known yet: {self.stopped or 'some pairs have no grade'}",
         }[self.verdict]
@@ -170,13 +170,17 @@ class Decision(Result, WithCost):
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         if self.sheet:
             of = count_of(self.sheet.queries, "query")
-            surer += f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; "
+            surer += (
+                f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; counting these, "
+            )
         if self.likely is not None:
             pairs = count_of(self.likely, "pair")
             surer += f"about {pairs} more are likely to decide it{self._price(self.likely)}; "
         more = f"at most {count_of(left, 'pair')} more for the exact difference{self._price(left)}"
         surer += f"{more}; " if look.high > look.low else "it is exact for these queries; "
-        whom = [f"Whom to ask next: {self.forecast}."] if self.forecast else []
+        later = f"people; {options.fill} once {GRADED_FIRST} queries have their grades"
+        asked = self.forecast or (later if self.sheet and options.fill else "")
+        whom = [f"Whom to ask next: {asked}."] if asked else []
         return [
             f"Which: {which}; {options.measures[0]}{by}.",
             f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
@@ -383,7 +387,7 @@ class _Deciding:
         with_it, without = (
             self.draws.likely(self.grades(), self.margin, by) for by in (self.forecasts, {})
         )
-        if with_it is None or without is None:
+        if not self.forecasts or with_it is None or without is None:
             return None
         pairs, (_, price) = len(self.to_forecast(self.draws.order)), mean_price(of, fill)
         return PeopleForecast(fill, with_it, without, pairs, price and price * pairs)
@@ -525,21 +529,20 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
     options = CompareOptions(
         (measure,), qrels, name or "", seed=seed, people=people, person_price=person_price
     )
-    asking = judging or JudgeOptions()
     if people is None:
         both = compared_systems(opened, systems, options, watch, f"{name}{COMPARED}")
-        act = _Deciding(both, margin, asking)
-        return Act(lambda: act.begin(watch), lambda: act.plan(watch))
-    of = systems_of(opened, systems, watch)
-    act = _Deciding(
-        ComparedSystems(opened, _people_in(opened, options, is_new=sheet is not None), of, options),
-        margin,
-        asking,
-    )
+    else:
+        runs = systems_of(opened, systems, watch)
+        path = _people_in(opened, options, is_new=sheet is not None)
+        both = ComparedSystems(opened, path, runs, options)
+    act = _Deciding(both, margin, judging or JudgeOptions())
     output = None if sheet is None else Output.of(sheet, [opened.folder])
     if output:
         output.check()
-    return Act(lambda: act.by_people(output, watch), lambda: act.plan(watch))
+    return Act(
+        lambda: act.by_people(output, watch) if act.is_by_people else act.begin(watch),
+        lambda: act.plan(watch),
+    )
 
 
 decide = sync(adecide)

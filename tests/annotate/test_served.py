@@ -285,7 +285,11 @@ def test_a_reader_of_the_report_chooses_two_systems_and_sees_their_comparison(
     with command(coll, "view", str(coll.folder), "new", "old") as process:
         parts = urlsplit(address_of(process))
         connection = http.client.HTTPConnection(parts.netloc, timeout=60)
-        assert "<h1>new or old?</h1>" in looked_at(connection, parts.path)[0]
+        page = looked_at(connection, parts.path)[0]
+        assert "<h1>new or old?</h1>" in page
+        assert "<option selected>new</option><option>old</option>" in page
+        connection.request("GET", f"{parts.path}?system=old&system=old")
+        assert b"'old' is there twice" in connection.getresponse().read()
         connection.request("GET", f"{parts.path}?system=old&system=nobody")
         answer = connection.getresponse()
         assert (answer.status, b"no run 'nobody'" in answer.read()) == (400, True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import labeler
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.evaluation.inputs import Kin, kin_of
@@ -107,6 +108,20 @@ def test_a_file_named_from_within_its_folder_is_known_too(
     assert "circular: run2 and the assessor similarity are both BM25" in said
     assert execute(["evaluate", "human.qrels", "../runs"]) == 0
     assert "circular" not in capsys.readouterr().err
+
+
+def test_grades_of_kin_are_not_proposed_for_holes(coll: Path) -> None:
+    path = coll / "qrels/human.qrels"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[::3]))
+    card = coll / "card.json"
+    for what in ("similarity", "gpt-4o"):
+        card.write_text(card.read_text().replace("similarity", what))
+        doubts = [
+            str(each.doubt) for each in labeler.evaluate(path, coll / "runs", "P@2").comparisons
+        ]
+        named = [text for text in doubts if "run2" in text]
+        assert named
+        assert all(("--fill llm" in text) == (what == "gpt-4o") for text in named)
 
 
 def test_kin_of_a_model_are_named_where_its_grades_score_them(

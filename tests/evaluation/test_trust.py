@@ -44,7 +44,8 @@ def test_no_verdict_where_most_of_a_system_was_never_judged() -> None:
     assert comparison.verdict == "not known"
     assert str(comparison.doubt) == (
         "not known, because Judged@1 of old is 0.13, below 0.70; "
-        "next: labeler compare COLL old new -m P@1 --sheet holes.csv (about 26 pairs of old)"
+        "next: labeler compare COLL old new -m P@1 --sheet holes.csv "
+        "(about 26 pairs of old without a grade)"
     )
 
 
