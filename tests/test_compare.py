@@ -205,8 +205,9 @@ def test_holes_get_the_grades_that_people_give_to_what_an_assessor_grades_so() -
     own = PairColumns.of({q: dict(islice(row.items(), 5)) for q, row in truth.items()}, np.int32)
     other = PairColumns.of({q: dict.fromkeys(row, 1) for q, row in truth.items()}, np.int32)
     whole = PairColumns.of(merged_grades([own, other]), np.int32)
-    runs = {"r": {query: {f"d{d}": float(-d) for d in range(20)} for query in truth}}
-    filled, both = as_people_grade(whole, own, other, runs)
+    ranks = np.array([int(doc[1:]) for (_, doc), _ in whole.by_pair()])
+    first = np.flatnonzero(ranks < 10)
+    filled, both = as_people_grade(whole, own, other, first)
     assert both == 250
     assert {pair: grade for pair, grade in filled.by_pair() if pair in dict(own.by_pair())} == dict(
         own.by_pair()
@@ -215,12 +216,13 @@ def test_holes_get_the_grades_that_people_give_to_what_an_assessor_grades_so() -
     assert share == pytest.approx(np.mean(own.value), abs=0.15)  # two standard errors: .1
     turned = {q: dict(reversed(row.items())) for q, row in reversed(whole.as_dict().items())}
     again = PairColumns.of(turned, np.int32)  # in another order
-    redrawn, _ = as_people_grade(again, own, other, runs)
+    of_again = [int(doc[1:]) < 10 for (_, doc), _ in again.by_pair()]
+    redrawn, _ = as_people_grade(again, own, other, np.flatnonzero(of_again))
     assert redrawn.as_dict() == filled.as_dict()
     few = PairColumns.of({"q0": own["q0"]}, np.int32)
-    assert as_people_grade(whole, few, other, runs) == (whole, 0)
-    elsewhere = {"r": {query: {f"d{d}": float(d) for d in range(20)} for query in truth}}
-    assert as_people_grade(whole, own, other, elsewhere) == (whole, 0)  # below rank 10
+    assert as_people_grade(whole, few, other, first) == (whole, 0)
+    deep = np.flatnonzero(ranks >= 10)
+    assert as_people_grade(whole, own, other, deep) == (whole, 0)
 
 
 def test_grades_of_an_older_prompt_fill_no_hole_without_a_word(coll: Path) -> None:

@@ -170,7 +170,8 @@ def equivalences(
                 continue
             both = np.array([comparing.scores[side].of(measure) for side in (run, baseline)])
             scores, base = both[:, ~np.isnan(both).any(axis=0)]
-            low, high = bounds(scores, base, measure)
+            reach = comparing.reach((run, baseline), measure)
+            low, high = np.add(bounds(scores, base, measure), (-reach, reach)).tolist()
             if run in ends:  # of few queries they may lie outside the interval
                 low, high = max(low, ends[run][0]), min(high, ends[run][1])
             least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))

@@ -167,6 +167,10 @@ class Comparing:
     seed: int
     compare: Compare = "best"
 
+    def reach(self, names: Sequence[str], measure: Measure) -> float:
+        """How far off the difference of two runs may be by the grades that fill holes."""
+        return math.hypot(*(self.scores[name].reach(measure) for name in names))
+
     @cached_property
     def measures(self) -> list[Measure]:
         """The measures that are means over queries."""
@@ -196,6 +200,10 @@ class Comparing:
         base = None if self.baseline is None else names.index(self.baseline)
         family = FAMILIES[self.compare]
         starts = systems.estimates.tolist()
+        verdicts = []
+        for v in compared(systems, base, family, self.seed):
+            reach = self.reach((names[v.first], names[v.second]), measure)
+            verdicts.append(replace(v, low=v.low - reach, high=v.high + reach))
         return [
             Comparison(
                 names[v.first],
@@ -212,7 +220,7 @@ class Comparing:
                 v.family,
                 v.word,
             )
-            for v in compared(systems, base, family, self.seed)
+            for v in verdicts
         ]
 
 
@@ -363,11 +371,16 @@ class RunScores:
 
 
 def intervals(scores: Scores, seed: int) -> dict[str, tuple[float, float]]:
-    """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    return {
-        str(measure): summary_interval(measure, row, seed, scores.weighting)
-        for measure, row in zip(scores.measures, scores.values, strict=True)
-    }
+    """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined.
+
+    It reaches further where grades that fill holes may be off.
+    """
+    ends = {}
+    for measure, row in zip(scores.measures, scores.values, strict=True):
+        low, high = summary_interval(measure, row, seed, scores.weighting)
+        reach = scores.reach(measure)
+        ends[str(measure)] = max(low - reach, 0.0), min(high + reach, most_difference(measure))
+    return ends
 
 
 def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Rankings:
