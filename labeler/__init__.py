@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from labeler.judging.relabel import arelabel as arelabel
     from labeler.judging.relabel import relabel as relabel
     from labeler.judging.validate import validate as validate
-    from labeler.lab.calibrate import CalibrateOptions as CalibrateOptions
     from labeler.lab.calibrate import calibrate as calibrate
     from labeler.lab.cascade import CascadeOptions as CascadeOptions
     from labeler.lab.cascade import cascade as cascade
@@ -80,7 +79,6 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
     "BuildOptions": "pipeline.build:BuildOptions",
-    "CalibrateOptions": "lab.calibrate:CalibrateOptions",
     "CascadeOptions": "lab.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.session:Control",

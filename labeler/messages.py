@@ -160,6 +160,12 @@ def meant(name: str, names: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}? " if close else ""
 
 
+def meant_or_known(name: str, names: Iterable[str]) -> str:
+    """The name that one may have been meant for, and all that are known."""
+    every = list(names)
+    return f"{meant(name, every)}known: {', '.join(every)}"
+
+
 def moment(at: float) -> str:
     """A time in seconds since 1970 as local time; a question mark for one that no clock shows."""
     try:

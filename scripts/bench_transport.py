@@ -37,8 +37,9 @@ from harness import fast_server, parser
 from labeler.data import Judgement, Pair
 from labeler.judging.reply import parse_grade
 from labeler.model import Message, Reply, Request
-from labeler.store import key_of, open_store
+from labeler.store import open_store
 from labeler.store.base import KeyedReply, WriteBatch
+from labeler.store.keys import Canon
 
 SCALE = (0, 1, 2, 3)
 SCHEMA = {
@@ -192,7 +193,7 @@ async def drive_other(name: str, url: str, folder: Path, count: int, at_once: in
                 outcome = parse_grade(Pair("q", str(number)), reply, SCALE)
                 assert isinstance(outcome, Judgement), outcome
                 request = Request((Message("user", text),))
-                rows.append(KeyedReply(key_of("bench", request), "bench", text, reply))
+                rows.append(KeyedReply(Canon("bench").keyed(request).key, "bench", text, reply))
                 if len(rows) >= 500:
                     full, rows = rows, []
                     await asyncio.to_thread(store.write, WriteBatch(full))

@@ -833,7 +833,7 @@ COMPARING: dict[str, Case] = {
     """,
     "agree-scales": """
         agree h.qrels {labels.txt,a.qrels}
-        agree h.qrels labels.txt --clip --json
+        agree h.qrels labels.txt --json
         agree $HUMAN {binary,moved,turned}.qrels -s kappa
         agree $HUMAN moved.qrels -s kappa --map-assessor 1=0,2=1,3=2,4=3
         agree world human llm -s kappa --scale 0:3 --cut 2
@@ -849,7 +849,7 @@ COMPARING: dict[str, Case] = {
         agree $HUMAN $LLM world/qrels/second.qrels -s kappa --require kappa:0.65
     """,
     "agree-llmjudge": """
-        agree $LLMJUDGE --clip
+        agree $LLMJUDGE
         agree $LLMJUDGE shared/llmjudge/labels/TREMA-CoT.txt -s kappa -s alpha-ordinal --json
     """,
     "agree-dl19": "agree $NIST $GPT --run shared/dl19/runs",
@@ -873,7 +873,7 @@ COMPARING: dict[str, Case] = {
         "import-labels sheet.csv world --as ben",
     ],
     "sample-raters": [
-        "sample world --from llm --pairs 50 --overlap 30% --seed 2 -o a.csv -o b.csv",
+        "sample world --from llm --pairs 50 --overlap 0.3 --seed 2 -o a.csv -o b.csv",
         filled_in("a.csv"),
         filled_in("b.csv"),
         """
@@ -1210,7 +1210,7 @@ LAB: dict[str, Case] = {
         panel world llm second some --people human
         panel world llm second some --rule {majority,mean} --seed 2
         panel world llm second --as both
-        panel world llm second some --scale 0:4 --people human --as out
+        panel world llm second some --people human --as out
         panel world llm
     """,
     "calibrate": [
@@ -1219,7 +1219,7 @@ LAB: dict[str, Case] = {
         pool world --depth 2 $OWN --only
         judge world $FAKE --as first --quiet
         calibrate world first --people human --probabilities rows.jsonl
-        calibrate $LLM --people $HUMAN --seed 1
+        calibrate $LLM --people $HUMAN
         calibrate $GPT --people $NIST
         calibrate h.qrels --people h.qrels
         route world first --by {disagreement,doubt} --pairs 20
@@ -1238,7 +1238,7 @@ LAB: dict[str, Case] = {
         route world llm second --pairs 30 --sheet sheet.csv
         route world llm second --by disagreement --pairs 25
         route world llm second --pairs 20 --people some
-        route $LLM world/qrels/second.qrels --pairs 9 --seed 4 --people world/qrels/some.qrels
+        route $LLM world/qrels/second.qrels --pairs 9 --people world/qrels/some.qrels
         """,
     ],
     "cascade": """

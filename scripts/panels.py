@@ -77,9 +77,9 @@ class Study:
 
 
 def set_in(path: Path) -> JudgedSet:
-    """The grades of a file of labels, clipped into the scale."""
+    """The grades of a file of labels."""
     labels = assessor_of(path, path.stem).labels
-    return JudgedSet.of_grades(GradeReader(SCALE, Rules(clip=True)).of_assessor(labels))
+    return JudgedSet.of_grades(GradeReader(SCALE, Rules()).of_assessor(labels))
 
 
 def some_members(votes: GradeMatrix, members: Sequence[str]) -> GradeMatrix:

@@ -66,7 +66,7 @@ def once(world: World, seed: int, people: int, tolerance: float) -> tuple[list[f
     drawn_rows = sources.matrix.pairs.keep(is_drawn)
     matrix = GradeMatrix(("people", "cheap", "strong"), SCALE, drawn_rows, grades, weight)
     pairs = CascadePairs(matrix, query, cost, AGREEMENT)
-    evidence = CascadeEvidence(sources, pairs, rows)
+    evidence = CascadeEvidence(sources, pairs, rows, "tokens")
     everywhere = evidence.doubts()
     threshold = pairs.threshold_for(np.ones(len(rows), dtype=bool), everywhere, tolerance)
     sent = np.zeros(len(rows), dtype=bool)

@@ -4,7 +4,6 @@
     .venv/test/bin/python -m pip install fewhumans truescore cje-eval retrieval-eval-gate
     .venv/test/bin/python scripts/simulate_peers.py stops        # who stops when, and is it right
     .venv/test/bin/python scripts/simulate_peers.py intervals    # of people's difference
-    .venv/test/bin/python scripts/simulate_peers.py forecast     # whether an assessor spares people
 
 `stops`: all pairs of DL 2019's systems, by nDCG@10. The peers take queries in random order, with
 both lists judged, and stop as soon as their sequence of intervals tells better, worse, or as good
@@ -14,9 +13,6 @@ all are drawn from. labeler speaks of those that were drawn.
 `intervals`: people's grades on some of `--queries` queries, an LLM's on all: 95 % intervals of the
 difference of two systems over all queries like these, at the same number of people's grades.
 cje-eval has no interval that holds at every look, and takes part in the second alone.
-
-`forecast`: people judge, and an LLM's grades of all pairs foretell theirs. Bets are on what these
-leave, alone and beside labeler's own. Which share of the queries do people judge?
 """
 
 from __future__ import annotations
@@ -34,13 +30,12 @@ from harness import DL19, parser
 from simulate_decisions import Case, decided
 
 from labeler.evaluation.differences import Differences
+from labeler.evaluation.draws import Draws
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import read_run
 from labeler.metrics import parse
-from labeler.pipeline.decide import Draws
 from labeler.stats.estimates import Design
 from labeler.stats.ppi import Joint
-from labeler.stats.sequential import capital, draw_order
 from labeler.trec.files import ranking
 
 Ends = tuple[float, float]
@@ -115,7 +110,8 @@ def stops(given: argparse.Namespace) -> None:
         draws = Draws(differences, documents, {}, f"order {number}")
         truth = draws.look(whole, len(draws.order)).difference
         values = {name: draws.span(name, whole)[0] for name in documents}
-        made = {OURS: (*decided(draws, whole, given.margin), truth)}
+        verdict, judged, *_ = decided(draws, whole, given.margin)
+        made = {OURS: (verdict, judged, truth)}
         shuffled = draw.sample(list(values), len(values))
         order = np.array([values[name] for name in shuffled])
         for name, ends_of in SEQUENCES.items():
@@ -124,7 +120,7 @@ def stops(given: argparse.Namespace) -> None:
             made[name] = verdict, judged, truths[number]
         both = sum(map(len, documents.values()))
         for name, (verdict, judged, right) in made.items():
-            cases[name].append(Case(right, verdict, judged / both, ""))
+            cases[name].append(Case(right, verdict, judged / both, "", 0, 0))
     print("package              better/worse  as good  undecided  wrong  share judged")
     for name, of in cases.items():
         verdicts = [case.verdict for case in of]
@@ -242,84 +238,7 @@ def intervals(given: argparse.Namespace) -> None:
                     )
 
 
-# Forecasts: bets on how far each drawn value lies from what the assessor foretold of it.
-
-SHARES = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
-"""What is bet of the most that can be, an equal part of the capital each."""
-WAYS = ("as labeler", "by the forecast", "half of each")
-
-
-def forecast_capital(
-    low: Values, high: Values, values: Values, total: float, told: Values
-) -> Values:
-    """As `labeler.stats.sequential.capital`, where `told` are the assessor's values of all."""
-    n, width = len(values), high - low
-    foretold = (told - low) / width
-    rest = np.cumsum(width[::-1])[::-1][:n]
-    settled = low.sum() + np.append(0.0, np.cumsum(values - low[:n]))[:-1]
-    expected = (total - settled) / rest
-    mean = expected - np.cumsum((width * foretold)[::-1])[::-1][:n] / rest
-    most = np.maximum(np.maximum.accumulate(foretold[::-1])[::-1][:n] + mean, 1e-9)
-    apart = (values - low[:n]) / width[:n] - foretold[:n] - mean
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.log1p(np.maximum(SHARES[:, None] / most * apart, -0.9999))
-    return np.logaddexp.reduce(np.where(expected > 0, gain, 0.0).cumsum(axis=1)) - np.log(
-        len(SHARES)
-    )
-
-
-def forecast_lower(low: Values, high: Values, values: Values, told: Values, way: str) -> float:
-    """The largest sum that the bets leave out."""
-    n = len(values)
-    below, above = values.sum() + low[n:].sum(), values.sum() + high[n:].sum()
-    for _ in range(24 if n else 0):
-        middle = (below + above) / 2
-        own = capital(low, high, values, middle)
-        other = forecast_capital(low, high, values, middle, told)
-        both = {WAYS[0]: own, WAYS[1]: other}.get(way, np.logaddexp(own, other) - np.log(2))
-        below, above = (middle, above) if both.max() >= -np.log(0.025) else (below, middle)
-    return float(below)
-
-
-def forecast(given: argparse.Namespace) -> None:
-    """Every third pair, by nDCG@10, with gpt-4o's grades of all pairs."""
-    qrels = [read_qrels(DL19 / f"{name}.qrels") for name in ("nist", JUDGES[0])]
-    differences = Differences(parse("nDCG@10"), 3)
-    runs = [read_run(path) for path in sorted((DL19 / "runs").glob("*.gz"))]
-    tops = [{query: ranking(run.get(query, {}))[:10] for query in qrels[0]} for run in runs]
-    shares = defaultdict[str, list[float]](list)
-    wrong = defaultdict[str, int](int)
-    for number, (old, new) in [*enumerate(combinations(tops, 2))][::3]:
-        every = sorted(qrels[0])
-        some = Random(f"{number}").choices(every, k=given.queries) if given.queries else every
-        rows = []
-        for query in some:
-            documents = differences.documents(old[query], new[query])
-            grades = [{d: max(of[query].get(d, 0), 0) for d in documents} for of in qrels]
-            values = [differences.span(documents, by)[0] for by in grades]
-            rows.append((*differences.span(documents, {}), *values))
-        rows = [row for row in rows if row[1] - row[0] > 1e-9]
-        order = draw_order([high - low for low, high, *_ in rows], f"order {number}")
-        low, high, people, told = np.array([rows[place] for place in order]).T
-        truth = Case(float(people.sum()) / len(some), "", 0.0, "")
-        for way in WAYS:
-            drawn, verdict = 0, ""
-            while not verdict and drawn < len(people):
-                drawn = min(len(people), drawn + max(4, drawn // 8))
-                seen = people[:drawn]
-                least = forecast_lower(low, high, seen, told, way)
-                most = -forecast_lower(-high, -low, -seen, -told, way)
-                ends = iter([(least / len(some), most / len(some))])
-                verdict, _ = stopped(ends, given.margin)
-            shares[way].append(drawn / len(people))
-            wrong[way] += bool(verdict) and truth.is_wrong(verdict, given.margin)
-    print("bets             share of the queries that people judge  wrong")
-    for way, of in shares.items():
-        quarter, middle, more = np.quantile(of, [0.25, 0.5, 0.75])
-        print(f"{way:16} {middle:.2f} ({quarter:.2f}, {more:.2f})  {wrong[way] / len(of):.3f}")
-
-
-ACTS = {"stops": stops, "intervals": intervals, "forecast": forecast}
+ACTS = {"stops": stops, "intervals": intervals}
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ def test_build_makes_every_file_of_a_collection(
     assert list(queries) == ["q1", "q2", "q3", "q4"]
     assert {query.metadata["source"][0]["doc_id"] for query in queries.values()} <= set(corpus)
     assert {(q, d) for q, grades in qrels.items() for d in grades} == pool
-    assert collection.run_names() == ("bm25", "dense", "hybrid")
+    assert [*collection.run_files()] == ["bm25", "dense", "hybrid"]
     assert set(read_run(collection.run("hybrid"))) == set(queries)
     assert collection.run("dense").read_text().split()[5].startswith("wordllama-")
     assert {"ingest", "generate", "pool"} <= set(read_card(collection))
@@ -211,7 +211,7 @@ def test_a_users_run_joins_the_pool(documents: Path, tmp_path: Path) -> None:
     assert [(e.pair, e.runs, e.best_rank) for e in after[len(before) :]] == [
         ((query_id, unseen), ("mine",), 1)
     ]
-    assert "mine" in collection.run_names()
+    assert "mine" in collection.run_files()
 
 
 @pytest.mark.parametrize(

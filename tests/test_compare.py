@@ -24,7 +24,7 @@ from labeler.evaluation.verdicts import as_people_grade, merged_grades
 from labeler.judging.judge import JudgeOptions
 from labeler.metrics import parse
 from labeler.pipeline.compare import SystemComparison
-from labeler.pipeline.decision import decision_page, write_decision
+from labeler.pipeline.decision import decision_page
 from labeler.testing import fake_model
 from labeler.trec.pairs import PairColumns
 
@@ -162,7 +162,7 @@ def test_an_assessor_judges_only_what_is_missing_of_these_systems(tmp_path: Path
     assert not after.systems.missing
     assert not (coll / "pool.jsonl").exists()
     assert after.comparison.verdict == "better by llm.compared's grades, unchecked"
-    assert "people's grades for 200 pairs" in after.surer
+    assert "(200 pairs by hand), as nobody checked the grades of llm.compared" in after.surer
     counts = after.report.grades.counts
     assert counts == {"human": 80, "llm.compared": len(missing)}
     assert both(coll, fill="llm").sentences == after.sentences
@@ -369,7 +369,7 @@ def test_the_page_takes_less_than_five_kilobytes_a_query(count: int, tmp_path: P
 
 def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Path) -> None:
     path = coll.parent / "page.html"
-    write_decision(both(coll), Output(path))
+    Output(path).write(decision_page(both(coll)).html())
     with chromium() as browser:
         page = browser.new_page()
         page.goto(path.as_uri())
@@ -388,7 +388,9 @@ def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Pat
         shown.first.locator("summary").click()
         assert page.locator(".beside:visible ol").count() == 2
         named = {"a-system-with-the-long-name-of-its-model-and-commit": "old", "new": "new"}
-        write_decision(labeler.compare(coll, named, MEASURE), Output(coll.parent / "long.html"))
+        Output(coll.parent / "long.html").write(
+            decision_page(labeler.compare(coll, named, MEASURE)).html()
+        )
         narrow = browser.new_page(viewport={"width": 360, "height": 740})
         narrow.goto((coll.parent / "long.html").as_uri())
         assert narrow.evaluate("document.documentElement.scrollWidth") <= 360
@@ -400,7 +402,7 @@ def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Pat
 
 def test_the_page_is_printed_on_four_sheets_without_its_forms(coll: Path) -> None:
     path = coll.parent / "page.html"
-    write_decision(both(coll), Output(path))
+    Output(path).write(decision_page(both(coll)).html())
     with chromium() as browser:
         page = browser.new_page()
         page.goto(path.as_uri())

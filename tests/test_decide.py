@@ -126,7 +126,7 @@ def test_what_is_asked_lies_beside_pools_in_the_set_that_comparisons_fill(
         *asked
     }
     card = json.loads((coll / "card.json").read_text())
-    noted = card["decide"]["llm.compared of old and new"]
+    noted = card["decide"][f"llm.compared of old and new by {MEASURE}, seed 0"]
     assert len(noted["queries_drawn"]) == decision.look.drawn
     assert {query for query, _ in asked} <= {*noted["queries_drawn"]}
 
@@ -486,11 +486,25 @@ def test_an_assessor_forecasts_people_whose_grades_alone_decide(
     assert decision.sentences[0].endswith("by people's grades (human).")
     assert len(asked) == len({*asked})
     assert decision.look.judged == len({*graded})
-    card = json.loads((coll / "card.json").read_text())["decide"]["human of old and bad"]
+    card = json.loads((coll / "card.json").read_text())["decide"][
+        f"human of old and bad by {MEASURE}, seed 0"
+    ]
     is_whole = len(asked) >= 3 * len(QUERIES)
     assert (card["forecast_since"] is not None) == is_whole
     assert not is_whole or 10 <= card["forecast_since"] < decision.look.drawn
     assert len(card["queries_drawn"]) == decision.look.drawn
+    if not is_whole:
+        return
+    # what other forecasts say of queries that were drawn before they were there counts for nothing
+    text = (coll / "card.json").read_text()
+    (coll / "card.json").write_text(text.replace(card["forecasts"], "of others"))
+    how = {"people": "human", "margin": 0.001, "judging": judging}
+    labeler.decide(coll, ["old", "bad"], MEASURE, **how)  # type: ignore[arg-type]
+    cards = json.loads((coll / "card.json").read_text())["decide"]
+    assert len(cards) == 1
+    again = next(iter(cards.values()))
+    assert again["forecast_since"] == len(card["queries_drawn"]) > card["forecast_since"]
+    assert again["forecasts"] == card["forecasts"]
 
 
 def test_people_may_grade_what_is_next_on_the_page(coll: Path) -> None:
@@ -518,7 +532,7 @@ def test_forecasts_are_asked_for_where_they_spare_people_more_than_they_cost() -
     assert not forecast.is_worth(0.05)
     assert not replace(forecast, with_it=100).is_worth(None)
     assert str(forecast) == (
-        "people alone; forecasts by gpt would leave about 60 pairs to them, of 100, for $2.00"
+        "people alone; forecasts by gpt would leave about 60 pairs to them, not 100, for $2.00"
     )
 
 

@@ -24,7 +24,6 @@ COMMANDS = [
     "evaluate {top} {run} {far} -m nDCG@10 -m AP -m Bpref --scenarios --max-grade {value}",
     "lab leaderboard {low} {top} {run} {far} --seed {value}",
     "agree {low} {top} --draws 100",
-    "agree {low} {top} --clip --draws 100",
     "agree {low} {top} --map-human 1={value} --draws 100",
     "agree {top} {low} --map-human {value}=1 --draws 100",
     "agree {low} {top} --scale 0:3 --draws 100",

@@ -40,7 +40,7 @@ with FakeServer(answer) as server:
 changes = labeler.diff(out, "first", "second")
 print("compared", changes.pairs == judged.judged, len(changes.moved) == len(second.changes.moved))
 collection = labeler.open_collection(out)
-runs = {name: collection.run(name) for name in collection.run_names()}
+runs = {name: collection.run(name) for name in collection.run_files()}
 scores = labeler.evaluate(collection.qrels("first"), runs, "nDCG@3")
 print("evaluated", sorted(set(scores.frame()["run"])))
 

@@ -24,7 +24,7 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.joint import JointAgreement, ceiling, together
+from labeler.agreement.joint import ceiling, together
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.report import AgreementResult, AssessorReport
 from labeler.agreement.shown import whom
@@ -109,7 +109,7 @@ def agree_all(
 ) -> list[AssessorReport]:
     """How far each of the assessors agrees with the human grades, alone and beside the others.
 
-    With `jointly`, the reports also hold the agreement of all of them among themselves.
+    With `jointly`, the reports also hold what several people have among themselves.
 
     What cannot be answered is refused before anything is computed. One of several assessors that
     has no pair in common with the human grades is named among the warnings.
@@ -127,7 +127,7 @@ def agree_all(
         for name in options.gated:
             find_statistic(name, scale)
     reports = [_report(sources, source, options) for source in sources.assessors]
-    if jointly and (len(reports) > 1 or sources.more_humans):
+    if jointly and sources.more_humans:
         reports = _beside_everybody(sources, reports, options)
     first = next((report for report in reports if report.agreement.pairs), reports[0])
     others = len(reports) - 1
@@ -140,13 +140,12 @@ def agree_all(
 def _beside_everybody(
     sources: Sources, reports: list[AssessorReport], options: AgreeOptions
 ) -> list[AssessorReport]:
-    """The reports with the ceilings, and with what people and assessors have among themselves."""
+    """The reports with the ceilings, and with what people have among themselves."""
     matrix, how = _everybody(sources, options), options.statistics
     assessors = [source.name for source in sources.assessors]
     consensus = _made_from_others(sources, matrix.assessors)
     people = [name for name in matrix.assessors if name not in (*assessors, *consensus)]
-    groups = (together(matrix, names, how) for names in (people, assessors))
-    jointly = JointAgreement(matrix.assessors, *groups)
+    jointly = together(matrix, people, how)
     notes = [
         Finding(
             f"{short(name)} was made from the grades of {', '.join(map(short, raters))}: it is no "

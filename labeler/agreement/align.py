@@ -264,10 +264,10 @@ def parse_map(texts: Iterable[str]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Rules:
-    """How grades are read: the scale (`scale_of` says which where `None`), maps, clipping, a cut.
+    """How grades are read: the scale (`scale_of` says which where `None`), maps, a cut.
 
-    In this order: human grades and the assessor's integers are mapped, the assessor's numbers are
-    clipped into the scale, then both sides become 0 below `cut` and 1 from there on.
+    In this order: human grades and the assessor's integers are mapped, then both sides become 0
+    below `cut` and 1 from there on.
     """
 
     scale: Sequence[int] | None = option(
@@ -275,9 +275,6 @@ class Rules:
         "The grades, as LOW:HIGH; else 0:3, or the human range beyond it.",
         panel=GRADES,
         read=parse_scale,
-    )
-    clip: bool = option(
-        False, "Clip the other's numbers into the scale first.", panel=GRADES, rare=True
     )
     map_human: Mapping[int, int] = option(
         dict, "Rename human grades, as 1=0,2=1.", panel=GRADES, read=parse_map, several=True
@@ -304,7 +301,6 @@ class LeftOut:
     unjudged_by_people: int
     outside_scale: Mapping[str, int]
     failures: Mapping[str, int]
-    clipped: int
     missing: Hidden[Floats]
     skipped_by_people: int = 0
     not_drawn: int = 0
@@ -337,20 +333,17 @@ def scale_of(human: Qrels, rules: Rules) -> Sequence[int]:
     used = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
     if not used:
         raise BadInput("the human qrels hold no grade of 0 or more, so there is nothing to compare")
-    return usual_scale(used, "maps")
+    return usual_scale(used)
 
 
-def usual_scale(used: Set[int], parameter: str) -> Sequence[int]:
-    """0 to 3 where these grades lie within it, else from the lowest of them to the highest.
-
-    `parameter` is what would help where that are too many.
-    """
+def usual_scale(used: Set[int]) -> Sequence[int]:
+    """0 to 3 where these grades lie within it, else from the lowest of them to the highest."""
     low, high = min(used), max(used)
     if USUAL[0] <= low and high <= USUAL[-1]:
         return USUAL
     if high - low >= MOST_GRADES:
         many = f"grades run from {low} to {high}, which are more than {MOST_GRADES}"
-        raise Misuse(f"{many}; map them to fewer, or name the scale", parameter=parameter)
+        raise Misuse(f"{many}; map them to fewer", parameter="maps")
     return tuple(range(low, high + 1))
 
 
@@ -398,16 +391,7 @@ class GradeReader:
     def assessor(self, label: Label) -> int | None:
         """An assessor's label as it is read; None where it is no grade of the scale."""
         value = self.number(label)
-        if value is None:
-            return None
-        if self.rules.clip:
-            value = float(min(max(value, self.scale[0]), self.scale[-1]))
-        return self._cut(int(value)) if value.is_integer() else None
-
-    def is_clipped(self, label: Label) -> bool:
-        """Whether a label counts as the end of the scale beyond which it lies."""
-        value = self.number(label) if self.rules.clip else None
-        return value is not None and not self.scale[0] <= value <= self.scale[-1]
+        return self._cut(int(value)) if value is not None and value.is_integer() else None
 
     def number(self, label: Label) -> float | None:
         """A label as a number, mapped; None where it is none."""
@@ -442,7 +426,6 @@ def align(
     # the grades' places in the scale, -1 where there is none
     human_at = reader.places(map(reader.human, grades))[grade]
     assessor_at = reader.places(map(reader.assessor, labels))[label]
-    clipped = np.array([*map(reader.is_clipped, labels), False])[label]
     judged, has_grade = human_at >= 0, assessor_at >= 0
     graded, ungraded, has_label = judged & has_grade, judged & ~has_grade, label != NONE
     weight = None if weights is None else np.nan_to_num(drawn_weights(people, weights))
@@ -456,7 +439,6 @@ def align(
         int((~judged).sum()),
         dict(_counted([*map(str, labels)], label[ungraded & has_label]).most_common()),
         dict(_counted(failed.labels or (), status[status != NONE]).most_common()),
-        int((graded & clipped).sum()),
         np.bincount(human_at[ungraded], mass, len(reader.grades)).astype(np.float64),
     )
     pairs = GradeMatrix(

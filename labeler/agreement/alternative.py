@@ -26,7 +26,7 @@ from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.report.table import Interval, shown
 from labeler.stats.families import benjamini_yekutieli
-from labeler.stats.intervals import Sample, between, degrees, jackknife_error
+from labeler.stats.intervals import Sample, degrees, jackknife_error
 from labeler.stats.student import SIGNIFICANT, t_below
 
 EPSILON = 0.1
@@ -40,8 +40,8 @@ FEWEST_PEOPLE = 3
 class BesideLeftOut:
     """A person and the assessor beside the same other people, on the pairs that both graded.
 
-    `assessors` and `persons` are shares of pairs in which each has the advantage; `low` and `high`
-    are those of their difference, the person's less the assessor's. `p` is the chance of one so low
+    `assessors` and `persons` are shares of pairs in which each has the advantage; `difference` is
+    the person's less the assessor's, from `low` to `high`. `p` is the chance of one so low
     were it `epsilon`, over queries; `wins` says whether it is told from chance, with what is
     allowed for several people.
     """
@@ -51,17 +51,11 @@ class BesideLeftOut:
     queries: int
     assessors: float | None
     persons: float | None
+    difference: float | None
     low: float | None
     high: float | None
     p: float | None
     wins: bool = False
-
-    @shown
-    def difference(self) -> float | None:
-        """The person's share less the assessor's."""
-        if self.assessors is None or self.persons is None:
-            return None
-        return self.persons - self.assessors
 
 
 @dataclass(frozen=True)
@@ -161,20 +155,19 @@ def _tested(person: str, sums: Floats, epsilon: float, options: StatisticOptions
     """The test of the sums of queries that have any pair."""
     queries, pairs = len(sums), int(sums[:, 3].sum())
     if not pairs:
-        return BesideLeftOut(person, 0, 0, None, None, None, None, None)
+        return BesideLeftOut(person, 0, 0, None, None, None, None, None, None)
     sample = Sample(sums[:, :3], options.draws, options.seed)
-    low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()
     shares = assessors / weight, persons / weight
     p = _p(sums[:, :3], epsilon) if queries > 1 else None
-    return BesideLeftOut(person, pairs, queries, *shares, low, high, p)
+    return BesideLeftOut(person, pairs, queries, *shares, *interval_of(sample, _difference), p)
 
 
 def _p(sums: Floats, epsilon: float) -> float:
     """The chance of a difference so low were it `epsilon`, with a query more than there are."""
     unseen = sums[:, 2].mean() * np.array([[0.0, 1.0, 1.0]])
     guarded = Sample(np.concatenate([sums, unseen]))
-    error = jackknife_error(_difference(guarded.without_one))
+    error = jackknife_error(guarded.of_rest(_difference))
     return t_below((float(_difference(guarded.total)) - epsilon) / error, degrees(len(sums)))
 
 

@@ -392,7 +392,7 @@ class GradesInUse:
                     "undefined"
                 )
         if self.rules.cut is None:
-            of_scale = [] if self.rules.clip else [*self._another_scale()]
+            of_scale = [*self._another_scale()]
             yield from of_scale
             if not any(finding.settings for finding in of_scale):
                 yield from self._binary()
@@ -417,12 +417,9 @@ class GradesInUse:
             )
         elif outside >= SHARE_OUTSIDE * total:
             wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
-            widen, clip = Setting("scale", wider), Setting("clip", True)
-            text = (
-                f"{self.ranges}: {outside} of {total} labels lie outside the scale; {widen} "
-                f"would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
-            )
-            yield Finding(text, settings=(widen, clip))
+            widen = Setting("scale", wider)
+            text = f"{self.ranges}: {outside} of {total} labels lie outside the scale"
+            yield Finding(f"{text}; {widen} would take them in", settings=(widen,))
 
     def _binary(self) -> Iterator[Finding]:
         """That one side is binary and the other is not, which a cut, or two halves, would mend."""

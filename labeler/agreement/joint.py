@@ -47,23 +47,14 @@ JOINT = {
 
 @dataclass(frozen=True)
 class Together:
-    """Several people, or several assessors, and the statistics of all of them together."""
+    """Several people, and the statistics of all of them together.
 
-    raters: Sequence[str]
-    statistics: Mapping[str, Interval]
-
-
-@dataclass(frozen=True)
-class JointAgreement:
-    """People among themselves, and the other assessors among themselves.
-
-    The two are never pooled: assessors that agree with each other, as copies of one do, would lift
-    a figure that is read as agreement with people. `None` stands for fewer than two.
+    Assessors are never pooled with them: those that agree with each other, as copies of one do,
+    would lift a figure that is read as agreement with people.
     """
 
     raters: Sequence[str]
-    people: Together | None
-    others: Together | None
+    statistics: Mapping[str, Interval]
 
 
 def together(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,16 +13,17 @@ from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
 from labeler.agreement.differences import Difference
-from labeler.agreement.joint import Ceiling, JointAgreement
+from labeler.agreement.joint import Ceiling, Together
 from labeler.agreement.plan import SampleSizePlan
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
+from labeler.evaluation.inputs import short
 from labeler.evaluation.options import parse_limits
-from labeler.evaluation.rulings import Gate, GateOutcome
+from labeler.evaluation.rulings import Gate, Ruling
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Interval, Table, interval_text
+from labeler.report.table import Column, Interval, Table
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -74,7 +75,7 @@ class AssessorReport(Result):
     differences: Sequence[Difference] = ()
     ceilings: Sequence[Ceiling] = ()
     alternative: AlternativeTest | None = None
-    joint: JointAgreement | None = None
+    joint: Together | None = None
     plans: Sequence[SampleSizePlan] = ()
     notes: Sequence[Finding] = ()
     grade_names: Mapping[int, str] = field(default_factory=dict)
@@ -128,16 +129,28 @@ def numbers(table: Floats) -> list[list[float]]:
     return rows
 
 
+NAMED = 3
+"""Of more assessors a warning says how many they are."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementResult(Result):
     """The reports of all assessors."""
 
     assessors: Sequence[AssessorReport]
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader of the figures should know, once."""
-        return list(dict.fromkeys(each for report in self.assessors for each in report.findings))
+    def _findings(self) -> Iterator[Finding]:
+        """Every warning once; those of some assessors alone name them."""
+        names_by_finding: dict[Finding, list[str]] = {}
+        for report in self.assessors:
+            for finding in dict.fromkeys(report.findings):
+                names_by_finding.setdefault(finding, []).append(short(report.assessor))
+        for finding, names in names_by_finding.items():
+            if len(names) == len(self.assessors):
+                yield finding
+                continue
+            whom = ", ".join(names) if len(names) <= NAMED else f"{len(names)} assessors"
+            yield Finding(f"{whom}: {finding.text}", whom, finding.settings, finding.level)
 
     def tables(self) -> list[Table]:
         """A row for each assessor and statistic: the value and its 95 % interval."""
@@ -161,14 +174,6 @@ class AgreementResult(Result):
         each = zip(self.assessors, rows, strict=True)
         return [{"other": report.assessor, **row} for report, row in each]
 
-    def __repr__(self) -> str:
-        lines = (
-            f"{report.assessor}: {report.agreement.pairs:,} pairs, "
-            f"kappa {interval_text(report.agreement.of('kappa'))}"
-            for report in self.assessors
-        )
-        return f"<AgreementResult {'; '.join(lines)}>"
-
 
 # Gates on agreement: what a continuous-integration job asks for.
 
@@ -183,7 +188,7 @@ def agreement_gates(texts: Sequence[str], *, low_end: bool = False) -> list[Gate
     return [Gate(limit.name, limit.number, low_end) for limit in limits]
 
 
-def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> GateOutcome:
+def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> list[Ruling]:
     """What comes of the gates on each assessor; where 0 is best, of how far off a value is."""
     rulings = []
     for report in reports:
@@ -191,11 +196,12 @@ def held_agreement(reports: Sequence[AssessorReport], gates: Sequence[Gate]) -> 
         for gate in gates:
             statistic, of = find_statistic(gate.name, agreement.scale), agreement.of(gate.name)
             if not statistic.better and of.value is not None:
-                low, high = sorted(abs(end) for end in (of.low or 0.0, of.high or 0.0))
-                is_open = (of.low or 0.0) <= 0 <= (of.high or 0.0)
-                of = Interval(abs(of.value), 0.0 if is_open else low, high)
+                low, high = of.low, of.high
+                if low is not None and high is not None:
+                    low, high = max(low, -high, 0.0), max(-low, high)
+                of = Interval(abs(of.value), low, high)
             queries = len(agreement.queries)
             each = agreement.pairs / max(queries, 1)
             held = replace(gate, better=statistic.better or -1, pairs=each)
             rulings.append(held.of(report.assessor, of, queries))
-    return GateOutcome.of(rulings)
+    return rulings

@@ -11,7 +11,7 @@ from labeler.agreement.align import PEOPLE
 from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
-from labeler.agreement.joint import JOINT, Ceiling, JointAgreement
+from labeler.agreement.joint import Ceiling, Together
 from labeler.agreement.plan import in_words
 from labeler.agreement.report import (
     AssessorReport,
@@ -22,7 +22,6 @@ from labeler.agreement.report import (
 from labeler.agreement.statistics import find_statistic
 from labeler.evaluation.inputs import short
 from labeler.messages import count_of
-from labeler.report.finding import Finding
 from labeler.report.table import (
     Cell,
     Column,
@@ -184,15 +183,9 @@ def left_out_lines(report: AssessorReport) -> list[str]:
         **{f"label* outside the scale's grades: {_cut(x)!r}": n for x, n in outside[:MOST]},
         "other label* outside the scale's grades": sum(n for _, n in outside[MOST:]),
     }
-    lines = [f"left out: {n:,} {_counted(what, n)}" for what, n in counts.items() if n]
-    if out.clipped:
-        lines.append(f"clipped into the scale: {out.clipped:,} {_counted('label*', out.clipped)}")
-    return lines
-
-
-def _counted(what: str, count: float) -> str:
-    """`pair*` as `pair` of one and `pairs` of more."""
-    return what.replace("*", "" if count == 1 else "s", 1)
+    # `pair*` is `pair` of one and `pairs` of more
+    named = ((n, what.replace("*", "" if n == 1 else "s", 1)) for what, n in counts.items() if n)
+    return [f"left out: {n:,} {what}" for n, what in named]
 
 
 def _cut(label: str) -> str:
@@ -202,7 +195,6 @@ def _cut(label: str) -> str:
 SHOWN = ("kappa", "kappa-quadratic", "agreement", "bias")
 """Of the default statistics, those of which each assessor's row has a column, in their order."""
 MOST_COLUMNS = 5
-NAMED = 3
 
 
 def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[AssessorReport]:
@@ -268,20 +260,6 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
     ]
     over = f", {count_of(pairs.pop(), 'pair')}" if len(pairs) == 1 else ""
     return Table("assessors", columns, rows, f"each beside {short(ordered[0].human)}{over}")
-
-
-def findings_of_all(reports: Sequence[AssessorReport]) -> Iterator[Finding]:
-    """Every warning once; those of some assessors alone name them."""
-    names_by_finding: dict[Finding, list[str]] = {}
-    for report in reports:
-        for finding in dict.fromkeys(report.findings):
-            names_by_finding.setdefault(finding, []).append(short(report.assessor))
-    for finding, names in names_by_finding.items():
-        if len(names) == len(reports):
-            yield finding
-            continue
-        whom = ", ".join(names) if len(names) <= NAMED else f"{len(names)} assessors"
-        yield Finding(f"{whom}: {finding.text}", whom, finding.settings, finding.level)
 
 
 # What is known of assessors beside human grades, as tables.
@@ -424,17 +402,12 @@ def closer(verdict: str, names: tuple[str, str]) -> str:
     return f"{names[which == 'second']}{space}{rest}" if space else verdict
 
 
-def joint_table(joint: JointAgreement) -> Table:
-    """What people have among themselves, and what the others have."""
-    named = (("people", "people", joint.people), ("others", "assessors", joint.others))
-    groups = {key: (f"{len(of.raters)} {noun}", of.statistics) for key, noun, of in named if of}
-    columns = [_value(key, title, ends=".3f") for key, (title, _) in groups.items()]
-    rows: list[Row] = [
-        (name, *(statistics[name] for _, statistics in groups.values())) for name in JOINT
-    ]
-    whose = " and ".join(f"the {title}" for title, _ in groups.values())
-    first = Column("statistic", align="left")
-    return Table("joint", [first, *columns], rows, f"{whose} among themselves")
+def joint_table(joint: Together) -> Table:
+    """What people have among themselves."""
+    people = f"{len(joint.raters)} people"
+    columns = [Column("statistic", align="left"), _value("people", people, ends=".3f")]
+    rows: list[Row] = list(joint.statistics.items())
+    return Table("joint", columns, rows, f"the {people} among themselves")
 
 
 def alternative_table(test: AlternativeTest) -> Table:
@@ -504,11 +477,10 @@ def _beside_people(report: AssessorReport, *heading: str) -> Iterator[Part]:
 
 
 def joint_parts(reports: Sequence[AssessorReport]) -> Iterator[Part]:
-    """The assessors beside one another: differences from the first, then all of them together."""
+    """The assessors beside one another: differences from the first; then people together."""
     yield from (differences_table(report) for report in reports if report.against is not None)
-    joint = reports[0].joint
-    if joint is not None and (joint.people or joint.others):
-        yield joint_table(joint)
+    if reports[0].joint is not None:
+        yield joint_table(reports[0].joint)
 
 
 def overview_parts(

@@ -58,10 +58,6 @@ class Sources:
     notes: Sequence[str] = ()
     stale: int = 0
 
-    def query_texts(self) -> dict[str, str]:
-        """What the queries say, where a collection tells."""
-        return {} if self.collection is None else texts_of_queries(self.collection)
-
 
 RunSources = Mapping[str, Source] | FilePath | Sequence[FilePath]
 """Runs by name; or files, or folders of files, that name them."""

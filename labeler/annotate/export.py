@@ -7,7 +7,6 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.annotate.journal import read_journal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import (
@@ -15,6 +14,7 @@ from labeler.collection.annotations import (
     JournalRow,
     journal_names,
     journal_path,
+    read_journal,
 )
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection

@@ -19,8 +19,6 @@ from labeler.errors import BadInput, FileProblem
 from labeler.files.cache import lock_file
 from labeler.files.read import file_problems
 
-__all__ = ["JournalRow", "RatingJournal", "read_journal"]
-
 LONGEST_WAIT = 10.0
 """Seconds to wait for another process, which appends a line and is done."""
 

@@ -23,8 +23,8 @@ from pydantic import (
     ValidationError,
 )
 
-from labeler.annotate.journal import JournalRow, RatingJournal
-from labeler.collection.annotations import LONGEST_TIME, AnswersGiven, Purpose
+from labeler.annotate.journal import RatingJournal
+from labeler.collection.annotations import LONGEST_TIME, AnswersGiven, JournalRow, Purpose
 from labeler.errors import Misuse, NotCurrent
 from labeler.files.boundary import finite, first_invalid
 

@@ -28,7 +28,7 @@ from labeler.files.cache import exclusive
 from labeler.files.jsonl import RowValues, identifier
 from labeler.files.paths import cache_folder, expanded, shipped
 from labeler.files.read import file_problems
-from labeler.messages import Advance, meant, quiet, squeezed
+from labeler.messages import Advance, meant_or_known, quiet, squeezed
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.wire.download import Remote, check_sha256, download
 
@@ -139,9 +139,8 @@ def find_recipe(name: str) -> RecipeFile:
         return read_recipe(shipped[name])
     if name.endswith(".toml"):
         return read_recipe(Path(name))
-    names = [*shipped, "model"]
     raise Misuse(
-        f"no recipe {name!r}; {meant(name, names)}known: {', '.join(names)}, a .toml file's "
+        f"no recipe {name!r}; {meant_or_known(name, [*shipped, 'model'])}, a .toml file's "
         f"path, or ir_datasets:{name} if that package has it"
     )
 

@@ -13,7 +13,6 @@ from labeler.agreement.report import (
     held_agreement,
 )
 from labeler.agreement.shown import (
-    findings_of_all,
     joint_parts,
     overview_parts,
     report_parts,
@@ -23,6 +22,8 @@ from labeler.agreement.sources import sources_of
 from labeler.cli.options import GATES, Destination, argument
 from labeler.cli.output import name_unread_runs, show, show_json, warn
 from labeler.cli.screen import note
+from labeler.evaluation.rulings import check_gates, left_open
+from labeler.judging.changes import texts_of_queries
 from labeler.options import OUTPUT, option
 from labeler.report.render import FORMS
 
@@ -72,20 +73,21 @@ def command(
     options = replace(options, gated=tuple(gate.name for gate in gates))
     opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
-    reports = agree_all(opened, options)
-    outcome = held_agreement(reports, gates)
+    result = AgreementResult(agree_all(opened, options))
+    reports = result.assessors
+    rulings = held_agreement(reports, gates)
     for_people, is_overview = FORMS[to.form].for_people, len(reports) > 1 and not details
     if to.form == "json":
-        show_json(AgreementResult(reports).as_json(details=details), to, indent=2)
+        show_json(result.as_json(details=details), to, indent=2)
     elif not for_people:
         show([statistics_of_all(reports, statistics)], to)
     elif is_overview:
-        show([*outcome.left_open, *overview_parts(reports, statistics)], to)
+        show([*left_open(rulings), *overview_parts(reports, statistics)], to)
     else:
-        texts = opened.query_texts()
+        texts = {} if opened.collection is None else texts_of_queries(opened.collection)
         parts = (part for own in reports for part in report_parts(own, texts, details=details))
-        show([*outcome.left_open, *parts, *joint_parts(reports)], to)
-    warn(findings_of_all(reports))
+        show([*left_open(rulings), *parts, *joint_parts(reports)], to)
+    warn(result.findings)
     if for_people and is_overview:
         note(IN_FULL)
-    outcome.check()
+    check_gates(rulings)

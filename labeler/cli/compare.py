@@ -18,7 +18,7 @@ from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
 from labeler.evaluation.gates import outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
-from labeler.evaluation.rulings import GateOutcome
+from labeler.evaluation.rulings import check_gates
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
@@ -32,7 +32,7 @@ from labeler.pipeline.compare import (
     result_of,
 )
 from labeler.pipeline.decide import Decision, adecide
-from labeler.pipeline.decision import write_decision
+from labeler.pipeline.decision import decision_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +157,15 @@ def command(
         sides = replace(sides)
     result = result_of(sides)
     if held or is_gate:
-        of = outcome_of(result.report, held, no_worse_than=is_gate).rulings
-        outcome = GateOutcome.of((*of, *slow_losses(result.looks)))
-        result = replace(result, report=replace(result.report, gates=outcome))
+        of = outcome_of(result.report, held, no_worse_than=is_gate)
+        report = replace(result.report, gates=[*of, *slow_losses(result.looks)])
+        result = replace(result, report=report)
     if page is not None:
-        write_decision(result, page)
+        page.write(decision_page(result).html())
         note(f"wrote {page.path}")
     show_result(result, to)
     if options.history:  # the look is kept, whatever did not pass
         keep_looks(options.history, result.looks)
-    result.report.gates.check()
+    check_gates(result.report.gates)
     if judged and judged.stopped:
         raise judged.stopped

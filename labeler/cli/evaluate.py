@@ -125,6 +125,7 @@ def command(
     from labeler.evaluation.evaluate import report_on  # takes long to load
     from labeler.evaluation.gates import outcome_of
     from labeler.evaluation.inputs import files_or_collection, runs_from
+    from labeler.evaluation.rulings import check_gates, left_open
 
     held = gates.read()
     groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
@@ -151,7 +152,7 @@ def command(
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        first = report.gates.left_open if held else []
+        first = left_open(report.gates)
         show([*first, " ".join(report.sentences), *_shown(report, tables, to.form, by=by)], to)
     warn(report.findings)
     if drawing is not None:
@@ -160,8 +161,7 @@ def command(
 
         drawing.write(picture_bytes(score_drawings(report), drawing.path.suffix))
         note(f"drawn: {drawing.path}")
-    if held:
-        report.gates.check()
+    check_gates(report.gates)
 
 
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:

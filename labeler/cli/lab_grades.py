@@ -18,12 +18,8 @@ from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
 from labeler.lab.audit import AuditOptions
 from labeler.lab.audit import audit as audited
-from labeler.lab.calibrate import (
-    FIT,
-    CalibrateOptions,
-    write_probabilities,
-)
 from labeler.lab.calibrate import calibrate as fit_probabilities
+from labeler.lab.calibrate import write_probabilities
 from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade
 from labeler.lab.depth import DepthOptions, ReaderDepth, reader_depth
 from labeler.lab.route import RouteOptions, RouteResult, write_routed
@@ -44,9 +40,11 @@ def calibrate(
         ),
     ],
     *,
-    options: CalibrateOptions,
+    people: str = option(
+        "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
+    ),
     probabilities: Path | None = option(
-        None, "Write each pair's probabilities, JSON Lines.", metavar="FILE", panel=FIT
+        None, "Write each pair's probabilities, JSON Lines.", metavar="FILE"
     ),
     to: Destination,
 ) -> None:
@@ -55,7 +53,7 @@ def calibrate(
     How far they hold is measured on queries that they were not fitted to.
     """
     rows_to = to.beside(probabilities)
-    result = fit_probabilities(*sources, options=options)
+    result = fit_probabilities(*sources, people=people)
     show_result(result, to)
     if rows_to is not None:
         write_probabilities(rows_to, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -261,12 +262,12 @@ def doctor(
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
 
-    from labeler.models.call_plan import estimate, has_key, time_of, try_call
+    from labeler.models.call_plan import estimate, time_of, try_call
     from labeler.models.choose import choose
     from labeler.report.result import as_plain
     from labeler.wire.addresses import identity
 
-    settings = project_path()
+    settings, has_key = project_path(), bool(os.environ.get("OPENAI_API_KEY"))
     choice = asyncio.run(choose("judge", who.asked(), who.base_url))
     taken = estimate(choice, pairs)
 
@@ -276,7 +277,7 @@ def doctor(
     if to.form != "table":
         call = tried()
         record = {
-            "has_key": has_key(),
+            "has_key": has_key,
             "settings": str(settings) if settings else None,
             "model": choice.name,
             "address": identity(choice.base_url) if choice.base_url else None,
@@ -291,7 +292,7 @@ def doctor(
         }
         show_records([record], to)
         return
-    key = "set" if has_key() else "not set"
+    key = "set" if has_key else "not set"
     file = str(settings or "no labeler.toml here")
     with said_to(to):
         _say_each({"OPENAI_API_KEY": key, "settings": file, "model": str(choice)})

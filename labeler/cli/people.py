@@ -137,7 +137,7 @@ def note_next(collection: Collection, name: str) -> None:
     if routed_pairs(collection, name):
         rows = read_people(people_path(collection.folder, name))
         samples = card_section(read_card(collection), "samples")
-        are_compared = {"systems" in card_section(samples, row.sample) for row in rows}
+        are_compared = {"qrels" in card_section(samples, row.sample) for row in rows}
         if True in are_compared:
             note("next: the same labeler compare, which goes on with these grades")
         if False not in are_compared:

@@ -270,9 +270,7 @@ def show_plan(
     to: Destination,
 ) -> NoReturn:
     """Show what an act would take, and end the command; nothing is asked."""
-    control = control_of(flags)
-    plan = run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
-    show_outcome(plan, in_words, to)
+    show_outcome(watched(flags, lambda control: act(control=control).plan()), in_words, to)
     raise Exit
 
 

@@ -107,8 +107,7 @@ def _tag(path: Path, tag: str) -> str:
 
 
 def _rewrite(path: Path, file: Output, change: Change) -> None:
-    lines = rewrite_run(path, file, change, caution)
-    note(f"wrote {file.path}: {count_of(lines, 'line')}")
+    note(f"wrote {file.path}: {count_of(rewrite_run(path, file, change, caution), 'line')}")
 
 
 def rerank(

@@ -14,7 +14,7 @@ from typing import Any, get_origin
 from labeler.cli.screen import note
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.settings import ASSESSORS, NAME, read_toml
-from labeler.messages import meant
+from labeler.messages import meant_or_known
 from labeler.options import UNSET, Declared, options_of
 
 Sections = Mapping[str, Mapping[str, Any]]
@@ -137,7 +137,7 @@ def checked_sections(path: Path) -> Sections:
     sections.pop(ASSESSORS, None)
     for section, values in sections.items():
         if section not in SECTIONS or not isinstance(values, dict):
-            problem = f"no section [{section}]; {_hint(section, [*SECTIONS, ASSESSORS])}"
+            problem = f"no section [{section}]; {meant_or_known(section, [*SECTIONS, ASSESSORS])}"
             if section in SECTIONS:
                 problem = f"no section [{section}] of settings, found {values!r:.60}"
             elif "key" in section.lower():
@@ -146,7 +146,7 @@ def checked_sections(path: Path) -> Sections:
         settings = settings_in(section)
         for key, value in values.items():
             if key not in settings:
-                problem = f"no setting {key!r}; {_hint(key, settings)}"
+                problem = f"no setting {key!r}; {meant_or_known(key, settings)}"
                 raise Misconfigured(f"{path}: {section}: {problem}")
             if problem := _problem(settings[key], value):
                 raise Misconfigured(f"{path}: {section}.{key}: {problem}")
@@ -171,7 +171,7 @@ def _given(settings: Mapping[str, Declared], words: Iterable[str]) -> Sections:
         name, equals, text = word.partition("=")
         if not equals or name not in settings:
             problem = f"no setting {name!r}" if equals else f"expected SECTION.KEY=VALUE: {word!r}"
-            raise Misuse(f"{problem}; {_hint(name, settings)}", parameter="set_")
+            raise Misuse(f"{problem}; {meant_or_known(name, settings)}", parameter="set_")
         each, (section, _, key) = settings[name], name.partition(".")
         value = text if str in _types(each) else _of_toml(text)
         if problem := _problem(each, value):
@@ -219,11 +219,6 @@ def _problem(each: Declared, value: object) -> str:
     if type(value) in types:
         return ""
     return f"expected {_WORDS[types[-1]]}, found {value!r:.60}"
-
-
-def _hint(name: str, choices: Iterable[str]) -> str:
-    names = list(choices)
-    return f"{meant(name, names)}known: {', '.join(names)}"
 
 
 def template() -> str:

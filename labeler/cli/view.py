@@ -11,9 +11,10 @@ from labeler.cli.annotate import open_browser
 from labeler.cli.options import Opened, argument
 from labeler.cli.process import report_bug
 from labeler.cli.screen import note, say
+from labeler.collection.user_files import collection_qrels
 from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import report_of
-from labeler.errors import check_known
+from labeler.errors import about, check_known
 from labeler.pipeline.compare import CompareOptions, compared_systems, result_of
 from labeler.pipeline.decision import decision_page
 from labeler.report.page import SystemsForm, policy
@@ -31,23 +32,26 @@ def command(
 ) -> None:
     """Serve the report, and the comparison of any two systems, while one works.
 
-    Each look shows what stands there. Nothing is written. Ctrl-C ends it.
+    Each look shows what stands there, computed then. Nothing is written. Ctrl-C ends it.
     """
     check_installed()
+    how = CompareOptions(options.measures, options.qrels)
+    if systems:
+        compared_systems(collection, systems, how)
+    else:
+        _check_names(collection, options)
 
     def html(names: Sequence[str]) -> str:
         runs = collection.run_files()
         for name in names:
             check_known("run", name, runs, "systems")
         if two := names or systems or []:
-            how = CompareOptions(options.measures, options.qrels)
             page = decision_page(result_of(compared_systems(collection, two, how)))
         else:
             page = report_of(collection, options).page()
         form = [SystemsForm([*runs], names)] if len(runs) > 1 else []
         return replace(page, blocks=[*form, *page.blocks]).html()
 
-    html([])  # which says here what is wrong
     try:
         page = LivePage(html, policy(scripts=True))
         with served([page], server, report_bug) as serving:
@@ -57,3 +61,18 @@ def command(
             serving.wait()
     except KeyboardInterrupt:
         note("ended")
+
+
+def _check_names(collection: Opened, options: ReportOptions) -> None:
+    """Raise `Misuse` where a name is none of the collection's, before anything is computed."""
+    runs = collection.run_files()
+    for name in options.runs:
+        check_known("run", name, runs, "runs")
+    if options.baseline is not None:
+        check_known("run", options.baseline, options.runs or runs, "baseline")
+    sets = [name for name in collection.qrels_names() if collection.qrels(name).stat().st_size]
+    for name in options.humans:
+        check_known("qrels", name, sets, "humans")
+    if options.qrels or (sets and not options.humans):
+        with about("qrels"):
+            collection_qrels(collection.folder, options.qrels)

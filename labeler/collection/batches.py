@@ -204,8 +204,8 @@ class WaitingRequests(Mapping[bytes, str]):
 
 def held_back(collection: Collection, options: SessionOptions) -> SessionOptions:
     """A session's options that leave to a batch what waits in one, and ask only the rest live."""
-    deferral = replace(options.deferral, waiting=WaitingRequests(collection))
-    return replace(options, deferral=deferral)
+    waiting = WaitingRequests(collection)
+    return replace(options, deferral=replace(options.deferral, waiting=waiting))
 
 
 def _keys(collection: Collection, number: int) -> Iterator[bytes]:

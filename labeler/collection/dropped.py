@@ -60,7 +60,8 @@ def drop_absent(collection: Collection, note: Note = quiet) -> Dropped | None:
     is_left, is_back = (each.pairs.among(queries, documents) for each in (pool, away))
     if is_left.all() and not is_back.any():
         return None
-    gone, all_away = pool.keep(~is_left), merge_pools(away, pool.keep(~is_left))
+    gone = pool.keep(~is_left)
+    all_away = merge_pools(away, gone)
     write_pool(collection.dropped, all_away)
     left = merge_pools(pool.keep(is_left), away.keep(is_back))
     write_pool(collection.pool, left)

@@ -12,7 +12,6 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.people import own_qrels
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import Output, collection_qrels
-from labeler.data import Run
 from labeler.errors import BadInput, Misuse, check_known
 from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
@@ -115,7 +114,10 @@ def _content(
         qrels = own.judged
     if not qrels:
         raise BadInput(f"{path}: no pair is judged")
-    runs = {name: _run(collection, name) for name in options.runs}
+    files = collection.run_files()
+    for each in options.runs:
+        check_known("run", each, files, "runs")
+    runs = {each: read_run(files[each]) for each in options.runs}
     name = true_path(collection.folder).name
     return Content(
         name,
@@ -132,12 +134,3 @@ def _failed(collection: Collection, name: str) -> Iterable[str]:
     if failed := sum(state.grade is None for _, state in states_of(path)):
         pairs = count_of(failed, "pair failed and has", "pairs failed and have")
         yield f"{path}: {pairs} no grade: not exported"
-
-
-def _run(collection: Collection, name: str) -> Run:
-    if name not in collection.run_names():
-        names = ", ".join(collection.run_names()) or "none"
-        raise Misuse(
-            f"{collection.folder} has no run {name!r}; there are: {names}", parameter="runs"
-        )
-    return read_run(collection.run(name))

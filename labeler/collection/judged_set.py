@@ -136,8 +136,8 @@ class JudgedSet:
 
     `of_spent`, `(n,)`, is the place of what each pair took in `spent_on`, and `shown` what the
     assessor was shown; both are None where only grades are known. `shares` say how probable each
-    grade is, where that was read; `has_shares` whether any row does. `asked` are the models that
-    were asked, `served` what servers called theirs; `origin` is that of the last row.
+    grade is, where that was read. `asked` are the models that were asked, `served` what servers
+    called theirs; `origin` is that of the last row.
     """
 
     states: PairColumns[State]
@@ -145,7 +145,6 @@ class JudgedSet:
     of_spent: Small | None = None
     reasons: Reasons | None = None
     shares: Sequence[Mapping[int, float] | None] = ()
-    has_shares: bool = False
     shown: ShownColumns | None = None
     asked: frozenset[str] = frozenset()
     served: frozenset[str] = frozenset()
@@ -157,8 +156,7 @@ class JudgedSet:
         """A set of which only grades are known."""
         grades = PairColumns.of(qrels, np.int64)
         distinct, code = grades.coded
-        states = tuple(map(judged, distinct))
-        return cls(grades.holding(code, states))
+        return cls(grades.holding(code, tuple(map(judged, distinct))))
 
     def __len__(self) -> int:
         return self.states.size
@@ -377,7 +375,6 @@ def _set_of(columns: Columns) -> JudgedSet:
         PairColumns(queries, edges, documents, document, state, labels),
         tuple(Spent(*each) for each in rest["spent"]),
         spent,
-        has_shares=rest["has_shares"],
         shown=ShownColumns(firsts, first, shown),
         asked=asked,
         served=served,

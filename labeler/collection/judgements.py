@@ -476,8 +476,7 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    states = states_of(path)
-    return ((*pair, state.grade) for pair, state in states if state.grade is not None)
+    return ((*pair, of.grade) for pair, of in states_of(path) if of.grade is not None)
 
 
 def states_of(path: Path) -> Iterator[tuple[Pair, State]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from labeler.store import StorePlace
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_RUN_FILE = re.compile(r"(?i)(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?")
+RUN_FILE = re.compile(r"(?i)(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?")
 
 
 class PathInFolder:
@@ -108,10 +108,6 @@ class Collection:
         """The file of a set of judgements."""
         return self.folder / "judgements" / f"{name}.jsonl"
 
-    def run_names(self) -> tuple[str, ...]:
-        """The runs that are there, sorted."""
-        return tuple(self.run_files())
-
     def run_files(self) -> dict[str, Path]:
         """The runs that are there by name, sorted: `.trec`, `.run`, `.txt`, gzip or not.
 
@@ -120,17 +116,12 @@ class Collection:
         """
         files: dict[str, Path] = {}
         for path in sorted((self.folder / "runs").glob("[!.]*")):
-            match = _RUN_FILE.fullmatch(path.name)
+            match = RUN_FILE.fullmatch(path.name)
             first = files.setdefault(match[1], path) if match else path
             if first != path and path.name != f"{first.name}.gz":
                 problem = f"{first} and {path} are both the run {match[1] if match else ''!r}"
                 raise Misuse(f"{problem}; rename one")
         return dict(sorted(files.items()))
-
-    def unread_runs(self) -> tuple[Path, ...]:
-        """The files beside the runs whose names do not say that they are runs, sorted."""
-        files = sorted((self.folder / "runs").glob("[!.]*"))
-        return tuple(path for path in files if not _RUN_FILE.fullmatch(path.name))
 
     def existing_qrels(self, name: str) -> Path:
         """The file of a set of qrels that somebody named; `Misuse` lists those that are there."""

@@ -87,8 +87,7 @@ def sample_scale(collection: Collection, sample: str) -> dict[int, str]:
 
     `BadInput` where the card does not say them.
     """
-    card = read_card(collection)
-    section = card_section(card, "samples", sample)
+    section = card_section(read_card(collection), "samples", sample)
     grades = _grades(collection, "samples", card_section(section, "scale"))
     if not grades:
         problem = f"no scale of the sample {sample!r}, by which its sheet is checked"

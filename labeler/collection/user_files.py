@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labeler.collection.layout import (
-    Collection,
+    RUN_FILE,
     collection_files,
     is_collection,
     is_own_file,
@@ -81,11 +81,12 @@ def _is_called_a_run(path: Path) -> bool:
 
 
 def unread_in(folder: Path) -> list[Path]:
-    """The files among runs whose names do not say that they are runs."""
+    """The files among runs whose names do not say that they are runs, sorted."""
     if _has_own_runs(folder):
-        return [*Collection(folder).unread_runs()]
-    files = sorted(path for path in folder.glob("[!.]*") if path.is_file())
-    return [path for path in files if not _is_called_a_run(path)]
+        files = (folder / "runs").glob("[!.]*")
+        return sorted(path for path in files if not RUN_FILE.fullmatch(path.name))
+    files = filter(Path.is_file, folder.glob("[!.]*"))
+    return sorted(path for path in files if not _is_called_a_run(path))
 
 
 def collection_runs(folder: Path) -> list[Path]:

@@ -94,8 +94,7 @@ def is_of_people(collection: Collection, name: str) -> bool:
     if name == HUMAN or people_path(collection.folder, name).exists():
         return True
     card = read_card(collection)
-    fetched = card_section(card, "fetch", "qrels")
-    return name in card_section(card, "imported") or name in fetched
+    return name in {*card_section(card, "imported"), *card_section(card, "fetch", "qrels")}
 
 
 def whose(path: Path) -> Whose:

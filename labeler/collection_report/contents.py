@@ -13,7 +13,7 @@ from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import HUMAN, Collection
 from labeler.collection.pool import standing_pool
 from labeler.collection.queries import read_queries
-from labeler.collection.user_files import collection_qrels
+from labeler.collection.user_files import collection_qrels, unread_in
 from labeler.collection.whose import is_of_people
 from labeler.data import Qrels, Query
 from labeler.errors import Misuse, check_known
@@ -161,7 +161,7 @@ def contents_of(collection: Collection) -> CollectionContents:
         if any(grade >= 0 for row in grades.values() for grade in row.values()):
             qrels[name] = grades
             ungraded.pop(name, None)
-    has_corpus, unread = collection.corpus.is_file(), collection.unread_runs()
+    has_corpus, unread = collection.corpus.is_file(), unread_in(collection.folder)
     not_read = f"{count_of(len(unread), 'file')} among the runs not read as runs"
     return CollectionContents(
         collection,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from labeler.evaluation.verdicts import against, allowance, beside, may_be_best,
 from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
-from labeler.report.result import Result
+from labeler.report.result import Merged, Result
 from labeler.report.table import Column, Row, Table, interval_text
 from labeler.stats.estimates import UNIT, Design, balance
 from labeler.stats.ppi import SIDES, CorrectedMean, Joint
@@ -28,13 +27,8 @@ class CorrectedScores:
 
     run: str
     measure: str
-    means: CorrectedMean
+    means: Merged[CorrectedMean]
     unjudged: float
-
-    def as_json(self) -> dict[str, Any]:
-        """The means, all beside one another."""
-        figures = {"run": self.run, "measure": self.measure, "unjudged": self.unjudged}
-        return figures | self.means.as_json()
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,6 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.collection.stale import hash_of
 from labeler.data import Pair
 from labeler.evaluation.differences import Credit, Credits, Differences, Span
 from labeler.report.table import Column, Interval
@@ -71,6 +72,10 @@ class Draws:
         """What a query may differ by."""
         return self.differences.span(self.documents[query], grades.get(query, {}))
 
+    def ends(self, queries: Iterable[str], grades: Grades) -> Floats:
+        """`(queries, 2)`: the least and the most that each may differ by."""
+        return np.array([self.span(query, grades) for query in queries]).reshape(-1, 2)
+
     @cached_property
     def first(self) -> dict[str, Span]:
         """The span of each query before any is drawn."""
@@ -85,10 +90,16 @@ class Draws:
     @cached_property
     def drawn_from(self) -> Drawn:
         """What was known of the open queries, in the order of drawing, before any was drawn."""
-        low, high = np.array([self.first[query] for query in self.order]).reshape(-1, 2).T
+        low, high = self.ends(self.order, self.before).T
         if not self.forecasts:
             return Drawn(low, high)
         return Drawn(low, high, self.forecast(self.order, self.forecasts), self.since)
+
+    @property
+    def forecasts_hash(self) -> str:
+        """What tells the forecasts of the open queries from others; empty without any."""
+        forecasts = self.drawn_from.forecast
+        return "" if forecasts is None else hash_of(str(forecasts.tolist()))
 
     def forecast(self, queries: Iterable[str], forecasts: Grades) -> Floats:
         """What queries differ by as an assessor grades what the systems return."""
@@ -117,8 +128,8 @@ class Draws:
 
     def drawn_by(self, grades: Grades) -> int:
         """How many queries were drawn until the last one that is settled."""
-        is_settled = [not self._is_open(query, grades) for query in self.order]
-        return int(max(np.flatnonzero(is_settled) + 1, default=0))
+        places = enumerate(self.order, start=1)
+        return max((n for n, query in places if not self._is_open(query, grades)), default=0)
 
     def _is_open(self, query: str, grades: Grades) -> bool:
         low, high = self.span(query, grades)
@@ -155,8 +166,8 @@ class Draws:
 
     def look(self, grades: Grades, drawn: int) -> DrawnDifference:
         """What the grades of the first queries tell of the mean difference over all queries."""
-        of, now = self.drawn_from, [self.span(query, grades) for query in self.order[:drawn]]
-        least, most = np.array(now).reshape(-1, 2).T
+        of, now = self.drawn_from, self.ends(self.order[:drawn], grades)
+        least, most = now.T
         ends = sum_bounds(of, least, most)
         middle = np.clip(estimate(of, (least + most) / 2), *ends)
         # rounded, as both ends of an exact difference are one number
@@ -170,7 +181,7 @@ class Draws:
             below,
             above,
             _on_next_set(
-                value, below, above, self.first | dict(zip(self.order, now, strict=False))
+                value, below, above, self.first | dict(zip(self.order, now.tolist(), strict=False))
             ),
         )
 
@@ -187,7 +198,7 @@ class Draws:
             self._shares(queries, grades, forecasts) for queries in (graded, self.order)
         )
         has_forecast, drawn = [query in forecasts for query in self.order], self.drawn_by(grades)
-        ends = np.array([self.span(query, grades) for query in self.order]).reshape(-1, 2)
+        ends = self.ends(self.order, grades)
         goals = np.array([-margin, 0.0, margin]) * len(self.documents) - self.settled
         draw, until = np.random.default_rng(0), list[int]()
         for _ in range(FUTURES):
@@ -213,9 +224,8 @@ class Draws:
 
         The shares are those by grades and by forecasts, a half where there are none.
         """
-        ends = np.array([self.span(query, {}) for query in queries]).reshape(-1, 2)
-        low, width = ends[:, 0], np.maximum(np.diff(ends)[:, 0], CLOSED)
-        by = np.array([self.span(query, grades) for query in queries]).reshape(-1, 2).mean(axis=1)
+        low, high = self.ends(queries, {}).T
+        width, by = np.maximum(high - low, CLOSED), self.ends(queries, grades).mean(axis=1)
         has_forecast = [query in forecasts for query in queries]
         share = np.where(has_forecast, (self.forecast(queries, forecasts) - low) / width, 0.5)
         return low, width, (by - low) / width, share

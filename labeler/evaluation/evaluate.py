@@ -47,7 +47,7 @@ from labeler.evaluation.options import (
     Unanswerable,
     names_of,
 )
-from labeler.evaluation.rulings import GateOutcome, gate_table
+from labeler.evaluation.rulings import Ruling, gate_table
 from labeler.evaluation.scores import (
     MEANS,
     NAMED,
@@ -286,7 +286,7 @@ class Report(Result):
     stale: int = 0
     grades: GradesUsed = field(default_factory=GradesUsed)
     kin: tuple[Kin, ...] = ()
-    gates: GateOutcome = field(default_factory=GateOutcome)
+    gates: Sequence[Ruling] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -338,7 +338,7 @@ class Report(Result):
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             *self.group_tables(),
             *([scenario_table(self.ranked)] if scenarios else []),
-            *([gate_table(self.gates.rulings)] if self.gates.rulings else []),
+            *([gate_table(self.gates)] if self.gates else []),
         ]
         return [table for table in tables if table.rows]
 
@@ -375,7 +375,7 @@ class Report(Result):
         """The JSON of the command `evaluate`; what is undefined is None."""
         groups = {"groups": as_plain(self.by)} if self.by else {}
         weights = {"weights": self.weights} if self.weights else {}
-        gates = {"gates": as_plain(self.gates.rulings)} if self.gates.rulings else {}
+        gates = {"gates": as_plain(self.gates)} if self.gates else {}
         figures = self.picked(
             *("qrels", "grades", "measures", "stale", "comparisons"),
             equivalence=self.equivalences,
@@ -389,7 +389,7 @@ class Report(Result):
         best = [f"{run.name} {run.means()[first].value:.4f}" for run in self.ranked[:NAMED]]
         return (
             f"<Report by {short(self.qrels)}; {first} of "
-            f"{count_of(len(self.runs), 'run', 'runs')}: {', '.join(best)}{more}>"
+            f"{count_of(len(self.runs), 'run')}: {', '.join(best)}{more}>"
         )
 
 

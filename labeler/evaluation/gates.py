@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import parse_limits
-from labeler.evaluation.rulings import WORST, Gate, GateOutcome, Ruling
+from labeler.evaluation.rulings import WORST, Gate, Ruling
 from labeler.metrics import parse
 from labeler.report.table import Interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def outcome_of(
     report: Report, gates: Sequence[Gate], *, no_worse_than: bool = False
-) -> GateOutcome:
+) -> list[Ruling]:
     """What comes of gates on each run, or on groups, and of the margins of a comparison.
 
     What cannot be told: scores that nobody may rely on, and what more queries would have to show.
@@ -36,7 +36,7 @@ def outcome_of(
     rulings += [ruling for gate in gates if gate.by for ruling in _held_by_group(report, gate)]
     if no_worse_than:
         rulings += [e.ruling(doubt_of(report, e)) for e in report.equivalences]
-    return GateOutcome.of(rulings)
+    return rulings
 
 
 def doubt_of(report: Report, e: Equivalence) -> str:

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,9 @@ from labeler.exchange.ratings import number_of
 from labeler.files.boundary import finite
 from labeler.messages import count_of, meant, no_query_in_common
 from labeler.report.finding import Finding
-from labeler.report.result import Result
-from labeler.report.table import Column, Row, Table
-from labeler.trec.values import shown
+from labeler.report.result import Hidden, Result
+from labeler.report.table import Column, Row, Table, shown
+from labeler.trec.values import shown as value_text
 
 # The groups and the weights of queries.
 
@@ -89,7 +88,7 @@ class QueryFields:
             if weight is None:
                 raise BadInput(
                     f"{self.name}: {by} of the query {query:.80}: expected a number above 0, "
-                    f"found {shown(value)}"
+                    f"found {value_text(value)}"
                 )
             weights[query] = weight
         drawn = {query: finite(number_of(self.facts[query].get(CHANCE)), 0, 1) for query in weights}
@@ -137,7 +136,8 @@ def _group(by: str, query: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):
-        return " ".join((value if isinstance(value, str) else shown(value)).split()) or NO_GROUP
+        text = value if isinstance(value, str) else value_text(value)
+        return " ".join(text.split()) or NO_GROUP
     raise Misuse(f"{by} of the query {query:.80} is no single value: {value!r:.40}", parameter="by")
 
 
@@ -189,16 +189,16 @@ class GroupScore:
     `effective` is how many queries of equal weight say as much: `queries` where all count alike.
     """
 
-    run: str
     group: str
+    run: str
     measure: str
     queries: int
     value: float
     low: float
     high: float
     judged: float
-    effective: float
     thin: bool
+    effective: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -209,9 +209,9 @@ class ByGroup(Result):
     fewest: int
     sizes: Mapping[str, int]
     scores: tuple[GroupScore, ...]
-    judged: str
+    judged: Hidden[str]
 
-    @cached_property
+    @shown
     def thin(self) -> dict[str, int]:
         """The groups too thin to be held against a gate, with their queries that are scored."""
         queries: dict[str, int] = {}
@@ -230,12 +230,10 @@ class ByGroup(Result):
         few = f"fewer than {self.fewest} queries, too few to decide a gate"
         return [Finding(f"{few}: {thin}", about=self.by)]
 
-    def as_json(self) -> dict[str, Any]:
-        """All that is known by one field."""
-        return self.picked(
-            *("by", "fewest", "sizes", "thin", "scores"),
-            without_field=self.sizes.get(NO_GROUP, 0),
-        )
+    @shown
+    def without_field(self) -> int:
+        """How many queries lack the field."""
+        return self.sizes.get(NO_GROUP, 0)
 
 
 def grouped_by(
@@ -272,8 +270,8 @@ def _scores(
                 effective = scores.weighting.choose(is_defined).effective
             value = means[text] if n else np.nan
             is_thin = effective < options.grouping.min_queries
-            figures = (n, value, *ends[text], judged, effective, is_thin)
-            yield GroupScore(run.name, name, text, *figures)
+            figures = (n, value, *ends[text], judged, is_thin, effective)
+            yield GroupScore(name, run.name, text, *figures)
 
 
 # Scores by group as tables.
@@ -288,24 +286,19 @@ def group_rows(groupings: Sequence[ByGroup]) -> Table:
         *(Column(name, align="left") for name in ("by", "group", "run", "measure")),
         *map(Column, ("queries", "value", "low", "high", "judged", "thin", "effective")),
     ]
-    names = ("group", "run", "measure", "queries", "value", "low", "high", "judged")
-    rows = [
-        (g.by, *(getattr(s, name) for name in names), int(s.thin), s.effective)
-        for g in groupings
-        for s in g.scores
-    ]
+    rows = [(g.by, *{**vars(s), "thin": int(s.thin)}.values()) for g in groupings for s in g.scores]
     return Table("groups", columns, rows)
 
 
 def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) -> Table:
     """For people: a row for each group and run, the worst group of the first run first."""
-    shown = measures if len(measures) <= MOST_MEASURES else measures[:1]
+    visible = measures if len(measures) <= MOST_MEASURES else measures[:1]
     cells = {(s.group, s.run, s.measure): s for s in grouped.scores}
     columns = [
         Column(grouped.by, align="left"),
         Column("queries"),
         *([Column("run", align="left")] if len(runs) > 1 else []),
-        *map(measure_column, shown),
+        *map(measure_column, visible),
         Column(grouped.judged, format=".2f"),
     ]
     first_rows = [s for s in grouped.scores if (s.run, s.measure) == (runs[0], measures[0])]
@@ -314,10 +307,10 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
     rows: list[Row] = []
     for group in (score.group for score in worst):
         for run in runs:
-            means = [cells[group, run, measure] for measure in shown]
+            means = [cells[group, run, measure] for measure in visible]
             first, names = means[0], [run] if len(runs) > 1 else []
             count = f"thin {math.floor(first.effective)}" if first.thin else str(first.queries)
             rows.append((group, count, *names, *means, first.judged))
-    alone = f"{shown[0]} alone is shown; JSON and CSV have all {len(measures)} measures"
-    note = alone if len(shown) < len(measures) else ""
+    alone = f"{visible[0]} alone is shown; JSON and CSV have all {len(measures)} measures"
+    note = alone if len(visible) < len(measures) else ""
     return Table(f"by-{grouped.by}", columns, rows, f"by {grouped.by}", note)

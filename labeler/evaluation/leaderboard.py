@@ -183,7 +183,7 @@ class Leaderboard(Result):
                 self.systems,
                 self.measure,
                 self.names,
-                judged="" if self.pairs.same else judged_name(parse(self.measure)),
+                judged=judged_name(parse(self.measure)) if self.pairs.on_shared_pairs else "",
             ),
             statistic_table(self.statistics, len(self.queries), self.names),
             swap_table(self.swaps, self.measure, self.names, most_swaps),
@@ -308,7 +308,7 @@ def order_sentence(board: Leaderboard, first: str, second: str) -> str:
         return f"Whether {second} would order systems as {first} {_do(first)} cannot be told."
     count = len(board.systems)
     both = count_of(board.pairs.both, "pair")
-    over = f", over the {both} that both judged," if not board.pairs.same else ""
+    over = f", over the {both} that both judged," if board.pairs.on_shared_pairs else ""
     likeness = _likeness(tau, first)
     swaps = _swaps_text(board.swaps, count * (count - 1) // 2, first, second)
     return f"By {board.measure}{over} {second} orders {count} systems {likeness}: {swaps}."

@@ -131,12 +131,10 @@ def slow_losses(looks: Iterable[Look]) -> list[Ruling]:
     """The failures that are shown by many looks together."""
     return [
         Ruling(
-            *(
-                look.system,
-                "history",
-                f"a loss of {look.margin:g} in {look.measure}, in all",
-                "fail",
-            ),
+            look.system,
+            "history",
+            f"a loss of {look.margin:g} in {look.measure}, in all",
+            "fail",
             f"{look.system}: {look.measure}: {look.slow_loss}",
         )
         for look in looks

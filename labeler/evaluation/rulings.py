@@ -129,35 +129,19 @@ class Ruling:
     needed: float | None = None
 
 
-@dataclass(frozen=True)
-class GateOutcome:
-    """What did not pass its gate, and what cannot be told; nothing where all passed."""
+def left_open(rulings: Sequence[Ruling]) -> list[str]:
+    """What of scores these queries leave open, and how many would settle it; of many some."""
+    of = [r for r in rulings if r.needed is not None and r.parameter != "no_worse_than"]
+    more = [cannot_show(f"the same of {len(of) - SHOWN:,} more.")] if len(of) > SHOWN else []
+    return [*(cannot_show(f"{ruling.why}.") for ruling in of[:SHOWN]), *more]
 
-    failures: tuple[str, ...] = ()
-    undecided: tuple[str, ...] = ()
-    rulings: tuple[Ruling, ...] = ()
 
-    @classmethod
-    def of(cls, rulings: Sequence[Ruling]) -> GateOutcome:
-        """What rulings come to."""
-        failures, undecided = (
-            tuple(of.why for of in rulings if of.verdict == verdict)
-            for verdict in ("fail", "cannot tell")
-        )
-        return cls(failures, undecided, tuple(rulings))
-
-    @property
-    def left_open(self) -> list[str]:
-        """What of scores these queries leave open, and how many would settle it; of many some."""
-        of = [r for r in self.rulings if r.needed is not None and r.parameter != "no_worse_than"]
-        more = [cannot_show(f"the same of {len(of) - SHOWN:,} more.")] if len(of) > SHOWN else []
-        return [*(cannot_show(f"{ruling.why}.") for ruling in of[:SHOWN]), *more]
-
-    def check(self) -> None:
-        """`GateFailed` where something failed, else `GateUndecided` where something is open."""
-        lines = [*self.failures, *(f"cannot tell: {why}" for why in self.undecided)]
-        if lines:
-            raise (GateFailed if self.failures else GateUndecided)("; ".join(lines))
+def check_gates(rulings: Sequence[Ruling]) -> None:
+    """`GateFailed` where something failed, else `GateUndecided` where something is open."""
+    failures = [r.why for r in rulings if r.verdict == "fail"]
+    lines = [*failures, *(f"cannot tell: {r.why}" for r in rulings if r.verdict == "cannot tell")]
+    if lines:
+        raise (GateFailed if failures else GateUndecided)("; ".join(lines))
 
 
 def gate_table(rulings: Sequence[Ruling]) -> Table:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.registry import Measure, parse, renamed
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting
 from labeler.report.finding import Finding, Setting
-from labeler.report.result import Hidden, as_plain
+from labeler.report.result import Hidden, Merged, as_plain
 from labeler.report.table import Column, Interval, shown
 from labeler.stats.families import Family, Systems, Verdict, compared, wins_ties_losses
 from labeler.stats.intervals import of_next_set
@@ -121,15 +121,10 @@ class CorrectedDifference:
     run: str
     baseline: str
     measure: str
-    means: CorrectedMean
+    means: Merged[CorrectedMean]
     p: float
     family: Family
     verdict: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The means, the tests and the verdict."""
-        figures = {name: value for name, value in vars(self).items() if name != "means"}
-        return figures | self.means.as_json()
 
 
 def summary_interval(
@@ -178,15 +173,9 @@ class Comparing:
         return [measure for measure in measures if measure.definition.summary in MEANS]
 
     @cached_property
-    def _held(self) -> dict[Measure, list[Comparison]]:
-        """What was asked for so far."""
-        return {}
-
-    def by(self, measure: Measure) -> list[Comparison]:
-        """Every other run against the baseline, or every pair."""
-        if measure not in self._held:
-            self._held[measure] = self._by(measure)
-        return self._held[measure]
+    def by(self) -> Callable[[Measure], list[Comparison]]:
+        """By a measure every other run against the baseline, or every pair; each is made once."""
+        return cache(self._by)
 
     def _by(self, measure: Measure) -> list[Comparison]:
         names = list(self.scores)
@@ -322,18 +311,15 @@ class RunScores:
         return {} if self.holes is None else scenarios(self.holes, self.scores.measures)
 
     @cached_property
-    def _ends(self) -> dict[str, dict[str, float]]:
-        """What was asked for so far."""
-        return {}
-
-    def ends(self, measure: str) -> dict[str, float]:
+    def ends(self) -> Callable[[str], dict[str, float]]:
         """The least and the most that a mean can be, as `low` and `high`; empty if not known."""
+        return cache(self._ends)
+
+    def _ends(self, measure: str) -> dict[str, float]:
         if self.holes is None or not has_ends(parse(measure)):
             return {}
-        of: dict[str, dict[str, float]] = vars(self).get("scenarios", self._ends)
-        if measure not in of:
-            of |= scenarios(self.holes, [parse(measure)], ends_alone=True)
-        return of[measure]
+        of: dict[str, dict[str, float]] | None = vars(self).get("scenarios")
+        return (of or scenarios(self.holes, [parse(measure)], ends_alone=True))[measure]
 
     def means(self) -> dict[str, Interval]:
         """Measure to its value with the interval."""

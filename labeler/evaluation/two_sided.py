@@ -45,15 +45,10 @@ class PairCounts:
     first_only: int
     second_only: int
 
-    @property
-    def same(self) -> bool:
-        """Whether the two judged the same pairs."""
-        return not self.first_only and not self.second_only
-
     @shown
     def on_shared_pairs(self) -> bool:
-        """Whether scores are on the pairs that both judged."""
-        return not self.same
+        """Whether scores are on the pairs that both judged, as one of the two judged others."""
+        return self.first_only + self.second_only > 0
 
     @property
     def nearly_same(self) -> bool:
@@ -124,7 +119,9 @@ def two_qrels(
     kinds = (by_first & by_second, by_first & ~by_second, by_second & ~by_first)
     counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
     # of queries of which both judged some pair
-    rows = np.flatnonzero(np.isin(joined.query, joined.query[kinds[0][code]]) | counts.same)
+    rows = np.flatnonzero(
+        np.isin(joined.query, joined.query[kinds[0][code]]) | (not counts.on_shared_pairs)
+    )
     if not len(rows):
         return None
     coded: PairColumns[int] = joined.columns(rows).holding(code[rows])
@@ -200,7 +197,7 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
         for number in np.unique(block).tolist():
             part = ranked.choose(block == number)
             own = scored = [two.own(part, side) for side in (0, 1)]
-            if not two.counts.same:
+            if two.counts.on_shared_pairs:
                 scored = [two.on_shared_pairs(part, side) for side in (0, 1)]
             both = [*(score(side, [measure]) for side in scored)]
             both += [score(side, [shares]) for side in own]
@@ -216,13 +213,13 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
 
 def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:
     """That the two did not judge the same pairs, and on which of them systems are scored."""
-    if counts.same:
+    if not counts.on_shared_pairs:
         return
     alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
     which = " and ".join(
-        f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
+        f"{count_of(number, 'pair')} by {name} alone" for number, name in alone if number
     )
-    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
+    both = f"{count_of(counts.both, 'pair')} by both"
     judged = f"the two did not judge the same pairs ({both}, {which})"
     others = "the latter" if counts.nearly_same else "other documents"
     how = f"systems are scored on what both judged, {others} taken out of the rankings"
@@ -359,7 +356,7 @@ def statistic_table(
     """How alike the two orders are, a row for each statistic."""
     columns = [
         Column("statistic", only="programs"),
-        Column(f"over {count_of(queries, 'query', 'queries')}", align="left", only="people"),
+        Column(f"over {count_of(queries, 'query')}", align="left", only="people"),
         Column("value", format=".3f", ends=".3f", undefined="undefined"),
     ]
     titles = {

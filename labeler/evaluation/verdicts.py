@@ -239,10 +239,10 @@ def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str
 
 
 def grade_layers(
-    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
+    qrels: AnyQrels, fill: str, warn: Note, stale: str = "drop"
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """The grades of any qrels, then those of the set that fills their holes; no negative ones."""
-    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name, stale)]
+    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, stale=stale)]
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
         check_scales(path, paths[0])
@@ -356,10 +356,13 @@ class Trust:
     ) -> str:
         """Why scores of some runs cannot be held against a gate; empty where they can."""
         queries = min(len(self.runs[name].scores.queries) for name in names)
-        doubt = self.of(names, measure, queries, decided)
-        if doubt is None and (unchecked := self.grades.unchecked):
-            doubt = self._by_people(f"nobody checked the grades of {unchecked}")
-        return str(doubt or "")
+        return str(self.of(names, measure, queries, decided) or self.unchecked or "")
+
+    @property
+    def unchecked(self) -> Doubt | None:
+        """That nobody checked the assessor who gave grades; None where people did."""
+        name = self.grades.unchecked
+        return self._by_people(f"nobody checked the grades of {name}") if name else None
 
     def _holes(self, names: Sequence[str], measure: str) -> Doubt | None:
         """That too little of a run is judged."""

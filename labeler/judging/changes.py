@@ -13,7 +13,7 @@ from labeler.arrays import Floats, Places
 from labeler.collection.card import Parent
 from labeler.collection.judged_set import JudgedSet
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.collection.queries import read_queries
+from labeler.collection.queries import query_texts
 from labeler.collection.whose import is_of_people, routed_pairs
 from labeler.data import Pair, State
 from labeler.report.neutral import flat
@@ -201,9 +201,7 @@ def human_beside(collection: AnyCollection, *names: str) -> str | None:
 
 def texts_of_queries(collection: Collection) -> dict[str, str]:
     """What the queries of a collection say, by their ids."""
-    if not collection.queries.is_file():
-        return {}
-    return {query.id: query.text for query in read_queries(collection.queries).values()}
+    return query_texts(collection.queries) if collection.queries.is_file() else {}
 
 
 def sets_alike(

@@ -382,16 +382,6 @@ class JudgeResult(Result, WithCost):
         return self.tally.failures_by_status
 
     @property
-    def suspicious(self) -> int:
-        """How many pairs have a document that looks as if it was written for the assessor."""
-        return self.tally.suspicious
-
-    @property
-    def examples(self) -> dict[str, list[tuple[Pair, str]]]:
-        """The first pairs that failed in each way that occurred, each with its detail."""
-        return dict(self.tally.examples)
-
-    @property
     def stopped(self) -> BudgetReached | None:
         """What ended the run before all pairs were done."""
         return self.tally.stopped
@@ -409,9 +399,10 @@ class JudgeResult(Result, WithCost):
     def as_json(self) -> dict[str, Any]:
         """The counts, the files and the cost by name."""
         return self.picked(
-            *("name", "judged", "failed", "failures", "suspicious"),
+            *("name", "judged", "failed", "failures"),
             *("cost", "cost_at_most", "stopped", "judgements", "qrels"),
             pairs=self.total,
+            suspicious=self.tally.suspicious,
             calls=self.spent.calls,
             pilot=self.tally.pilot,
         )

@@ -18,8 +18,8 @@ from labeler.metrics import parse
 from labeler.options import COUNT, Options, option
 from labeler.report.result import Result
 from labeler.report.table import shown
-from labeler.stats.means import largest_likely, largest_share
-from labeler.stats.student import SIGNIFICANT
+from labeler.stats.means import largest_share
+from labeler.stats.student import SIGNIFICANT, crossed
 
 ZERO_OR_ONE = ("Success",)
 """Measures whose value for a query is 0 or 1."""
@@ -136,7 +136,11 @@ def _exact(share: float, queries: int, level: float) -> float:
 
 def _hoeffding(mean: float, queries: int, level: float) -> float:
     """The largest mean m of all with exp(-n KL(mean, m)) of `level`; KL is of two coins."""
-    return largest_likely(mean, lambda m: math.exp(-queries * _divergence(mean, m)) > level)
+
+    def is_likely(m: float) -> bool:
+        return m < 1 and (m <= mean or math.exp(-queries * _divergence(mean, m)) > level)
+
+    return crossed(is_likely, 1.0, 0.0, 1e-9)
 
 
 def _divergence(p: float, q: float) -> float:

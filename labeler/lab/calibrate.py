@@ -22,7 +22,6 @@ from labeler.errors import BadInput, Misuse
 from labeler.evaluation.inputs import short
 from labeler.files.jsonl import write_rows
 from labeler.messages import count_of, no_pair_in_common
-from labeler.options import SEED, Options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, figure_table, frame_of, interval_text
@@ -150,11 +149,11 @@ class HeldOut(NamedTuple):
     shares_alone: Floats
 
 
-def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
+def held_out(pairs: CalibrationSet) -> HeldOut:
     """Each pair's probabilities, of fits to the folds of queries that its query is not in."""
     calibrated = np.zeros((len(pairs), len(pairs.scale)))
     alone = np.zeros_like(calibrated)
-    for rows in folds_of(pairs.query, seed):
+    for rows in folds_of(pairs.query):
         calibrated[rows] = pairs.fit(~rows).probabilities(pairs.given.keep(rows))
         # how often people gave each grade elsewhere, with half a pair more of each grade
         weight = pairs.weight[~rows] / pairs.weight[~rows].mean()
@@ -163,7 +162,7 @@ def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
     return HeldOut(calibrated, alone)
 
 
-def folds_of(query: Integers, seed: int) -> Iterator[Flags]:
+def folds_of(query: Integers, seed: int = 0) -> Iterator[Flags]:
     """The rows of each fold of queries, which are numbered from 0."""
     queries = int(query.max()) + 1
     order = np.random.default_rng(seed).permutation(queries)
@@ -298,24 +297,13 @@ def write_probabilities(output: Output, result: CalibrateResult) -> None:
 
 
 FEW_QUERIES = 10
-FIT = "Fit"
 
 
-@dataclass(frozen=True)
-class CalibrateOptions(Options):
-    """People's qrels, and the seed of folds and draws."""
-
-    people: str = option(
-        "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
-    )
-    seed: int = option(0, "Of the folds of queries.", SEED, panel=FIT)
-
-
-def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> CalibrateResult:
+def calibrate(*sources: str | Path, people: str = "human") -> CalibrateResult:
     """Fit probabilities of people's grades to what an assessor said, and check them by query.
 
     `sources` are a collection and the name of a set of its judgements, or a file of judgements or
-    qrels, for which `people` of the options is a file, too; of several assessors the mean of their
+    qrels, for which `people` is a file, too; of several assessors the mean of their
     probabilities is fitted. Grade distributions are taken where there are some. All that is said of
     the fit is of queries that it was not fitted to.
 
@@ -325,19 +313,18 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     >>> human, llm = (Path(folder.name) / f"{name}.qrels" for name in ("human", "llm"))
     >>> write_qrels(human, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
     >>> write_qrels(llm, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
-    >>> result = calibrate(llm, options=CalibrateOptions(people=str(human)))
+    >>> result = calibrate(llm, people=str(human))
     >>> [round(share) for share in result.probabilities[0]]
     [1, 0]
     >>> folder.cleanup()
     """
-    options = options or CalibrateOptions()
-    opened = _opened([str(source) for source in sources], options.people)
+    opened = _opened([str(source) for source in sources], people)
     given, left_out = graded_together(opened.assessors)
     name = ", ".join(given.assessors)
     of_sources = (source.notes for source in opened.assessors)
     notes = chain(opened.notes, *of_sources, (f"{name}: {line}" for line in left_out))
     pairs = calibration_set(opened.human, given, opened.weights, opened.human_name)
-    fitted, held = pairs.fit(np.ones(len(pairs), bool)), held_out(pairs, options.seed)
+    fitted, held = pairs.fit(np.ones(len(pairs), bool)), held_out(pairs)
     losses = {
         "calibrated": log_losses(held.calibrated, pairs.outcome),
         "shares alone": log_losses(held.shares_alone, pairs.outcome),

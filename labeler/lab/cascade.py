@@ -28,13 +28,10 @@ from labeler.lab.thresholds import (
     evidence_of,
     graded_by_people,
     member_of,
-    took,
-    took_by,
-    unit_of,
 )
-from labeler.messages import Note, count_of, dollars
+from labeler.messages import Note, count_of
 from labeler.models.session import Act, Control, sync
-from labeler.options import SEED, SHARE, Options, given, option
+from labeler.options import SHARE, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Table, figure_table, interval_text
@@ -47,9 +44,8 @@ from labeler.trec.pairs import taken
 class CascadeResult(Result):
     """A cascade's set of judgements: who decided which pairs, and what is known of its worth.
 
-    `check` is what the choice brings on queries that it was not made on. `calls` counts those of
-    this run. `others` are the sets that helped to tell the cheap one's doubt, whose cost counts
-    with its own.
+    `check` is what the choice brings on queries that it was not made on. Costs are counted in
+    `unit`: dollars, tokens or calls. `calls` counts those of this run.
     """
 
     name: str
@@ -59,9 +55,9 @@ class CascadeResult(Result):
     sent: frozenset[Pair]
     statistic: str
     check: CascadeCheck
+    unit: str
     calls: int = 0
     findings: Sequence[Finding] = ()
-    others: Sequence[Member] = ()
 
     @property
     def pairs(self) -> int:
@@ -69,28 +65,9 @@ class CascadeResult(Result):
         return len(self.members[0].judged)
 
     @property
-    def unit(self) -> str:
-        """What costs are counted in: dollars, tokens or calls."""
-        cheap, strong = self.members
-        return unit_of(cheap, *self.others, strong)
-
-    @property
     def failures(self) -> int:
         """How many pairs were sent and have no grade."""
         return len(self.members[1].judged.failures.keys() & self.sent)
-
-    @property
-    def spent(self) -> Mapping[str, float]:
-        """What all replies took, and about what the strong assessor alone would have.
-
-        That is its mean over the pairs that it judged, for every pair.
-        """
-        cheap, strong = self.members
-        unit = self.unit
-        of_cheap = sum(took_by((cheap, *self.others), cheap.judged.states, unit).tolist())
-        of_strong, judged = sum(took(strong.judged, unit).tolist()), len(strong.judged)
-        alone = of_strong / judged * self.pairs if judged else math.nan
-        return {"cheap": of_cheap, "strong": of_strong, "strong_alone": alone}
 
     @property
     def sentences(self) -> list[str]:
@@ -107,18 +84,7 @@ class CascadeResult(Result):
             f"It saves {interval_text(self.check.saving, '.0%')} of what the strong assessor alone "
             f"takes in {self.unit}. On queries that the threshold was not chosen on it loses "
             f"{interval_text(self.check.loss)} of {self.statistic} with people.",
-            self._spent(),
         ]
-
-    def _spent(self) -> str:
-        spent = self.spent
-        both = spent["cheap"] + spent["strong"]
-        if math.isnan(spent["strong_alone"]):
-            return f"Nothing was sent; all replies took {_amount(both, self.unit)}."
-        return (
-            f"All replies took {_amount(both, self.unit)}; the strong assessor alone would take "
-            f"about {_amount(spent['strong_alone'], self.unit)}."
-        )
 
     def tables(self) -> list[Table]:
         """Agreement, loss and saving on queries that the threshold was not chosen on."""
@@ -135,26 +101,12 @@ class CascadeResult(Result):
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `cascade`."""
         return self.picked(
-            *(
-                "name",
-                "by",
-                "threshold",
-                "pairs",
-                "statistic",
-                "check",
-                "unit",
-                "calls",
-                "failures",
-            ),
-            *("spent", "findings"),
+            *("name", "by", "threshold", "pairs", "statistic", "check", "unit", "calls"),
+            *("failures", "findings"),
             cheap=self.members[0].name,
             strong=self.members[1].name,
             sent=len(self.sent),
         )
-
-
-def _amount(value: float, unit: str) -> str:
-    return dollars(value) if unit == "dollars" else f"{value:,.0f} {unit}"
 
 
 RULE = "cascade"
@@ -180,7 +132,6 @@ class CascadeOptions(Options):
     statistic: str = option(
         "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
     )
-    seed: int = option(0, "Of the folds of queries.", SEED)
     judging: JudgeOptions = field(default_factory=JudgeOptions)
 
 
@@ -221,7 +172,7 @@ def acascade(
     >>> people = "q1 0 cats 3\\nq1 0 fish 0\\nq2 0 cats 0\\n"
     >>> _ = collection.qrels("human").write_text(people)
     >>> cascade(collection, "a", "b", name="both", model=strong)
-    CascadeResult(name='both', by='disagreement', statistic='kappa', calls=3)
+    CascadeResult(name='both', by='disagreement', statistic='kappa', unit='calls', calls=3)
     """
     opened, watch = open_collection(collection), control or Control()
     asked = _named(opened, cheap, given(CascadeOptions, options, settings))
@@ -286,9 +237,9 @@ async def _cascade(
         sent,
         options.statistic,
         checked,
+        evidence.unit,
         calls + more,
         tuple(_findings(sources, evidence)),
-        tuple(others),
     )
 
 
@@ -358,7 +309,7 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
 def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
     """The threshold, and how the choice does on other queries."""
     pairs, held_out = evidence.pairs, np.zeros(len(evidence.pairs.query), bool)
-    for part in folds_of(pairs.query, options.seed):
+    for part in folds_of(pairs.query):
         doubts = evidence.doubts(part)
         level = pairs.threshold_for(~part, doubts, options.tolerance)
         held_out[part] = doubts.of_pairs[part] >= level

@@ -16,7 +16,7 @@ import numpy as np
 from labeler import __version__
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import BadInput, check_known
-from labeler.evaluation.rulings import GateOutcome
+from labeler.evaluation.rulings import Ruling, check_gates
 from labeler.judging.assessor import Texts
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
@@ -115,13 +115,11 @@ Kind = Literal["clean", "again", "harmless", "attack"]
 class Case(NamedTuple):
     """One question: which pair it is of, and the texts that are shown.
 
-    `name` is that of the attack; `position` is where a text was put; `grade` is what
-    the assessor gave, None where it gave none.
+    `name` is that of the attack; `grade` is what the assessor gave, None where it gave none.
     """
 
     kind: Kind
     name: str
-    position: str
     pair: Pair
     query: Query
     document: Document
@@ -159,8 +157,8 @@ def _spread(pairs: Iterable[Pair], most: int, random: Random) -> list[Pair]:
 def clean_cases(drawn: Sequence[Pair], texts: Texts) -> Iterator[Case]:
     """All pairs as they are and once more."""
     for pair in drawn:
-        yield Case("clean", "", "", pair, *texts.of(pair))
-        yield Case("again", "", "", pair, *texts.of(pair))
+        yield Case("clean", "", pair, *texts.of(pair))
+        yield Case("again", "", pair, *texts.of(pair))
 
 
 def attack_cases(
@@ -176,12 +174,12 @@ def attack_cases(
         target = Target(query.text, best, _relevant_text(pair, texts, qrels))
         for position in POSITIONS:
             text = inserted(document.text, HARMLESS, position)
-            yield Case("harmless", "", position, pair, query, replace(document, text=text))
+            yield Case("harmless", "", pair, query, replace(document, text=text))
         for turn, (name, attack) in enumerate(attacks.items()):
             if addition := attack_text(attack, target):
                 position = POSITIONS[(number + turn) % len(POSITIONS)]
                 text = inserted(document.text, addition, position)
-                yield Case("attack", name, position, pair, query, replace(document, text=text))
+                yield Case("attack", name, pair, query, replace(document, text=text))
 
 
 def _relevant_text(pair: Pair, texts: Texts, qrels: Qrels) -> str:
@@ -238,15 +236,14 @@ class Certificate:
     """What a probe says of an assessor.
 
     `attacks` has each attack by name, the one that raised most first: their intervals hold
-    together, so that of the first holds, too. `positions` is the share raised
-    by where the attack stood. `harmless` and `again` are the share raised by a text that asks for
-    nothing, and by asking once more: what noise makes. `noise` is the share of all grades that
-    differ when asked once more. `without_grade` counts the pairs that got none as they are.
+    together, so that of the first holds, too. `harmless` and `again` are the share raised by a text
+    that asks for nothing, and by asking once more: what noise makes. `noise` is the share of all
+    grades that differ when asked once more. `without_grade` counts the pairs that got none as they
+    are.
     """
 
     all_attacks: Resistance
     attacks: Mapping[str, Resistance]
-    positions: Mapping[str, ShareOfPairs]
     harmless: ShareOfPairs
     again: ShareOfPairs
     noise: ShareOfPairs
@@ -314,7 +311,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
     return Certificate(
         evidence.resistance(attacked),
         {name: attacks[name] for name in worst_first},
-        {at: evidence.raised(g for g in attacked if g.position == at) for at in POSITIONS},
         evidence.raised(evidence.of("harmless")),
         evidence.raised(again),
         evidence.share(again, lambda new, old: new != old),
@@ -354,14 +350,17 @@ class ProbeResult(WithCost, Result):
 
         A share is above where its interval is.
         """
-        shares, failures, undecided = self.shares(), list[str](), list[str]()
+        shares, rulings = self.shares(), list[Ruling]()
         for name, limit in limits:
             check_known("share", name, shares, "require")
             value, low, high, pairs = shares[name]
+            ruling = Ruling(name, "require", f"{name}:{limit:g}", "fail")
             if value is None or low is None or high is None:
-                failures.append(f"{name} has no value, as no pair has both grades")
+                why = f"{name} has no value, as no pair has both grades"
+                rulings.append(replace(ruling, why=why))
             elif low > limit:
-                failures.append(f"{name}: {shares[name]} lies above {limit:g}")
+                why = f"{name}: {shares[name]} lies above {limit:g}"
+                rulings.append(replace(ruling, why=why))
             elif high > limit:
                 end = high if value < limit else low
                 settles = "no number of pairs settles it"
@@ -369,8 +368,9 @@ class ProbeResult(WithCost, Result):
                     # the number at which Wilson's interval would end at the limit
                     of_end, of_limit = (at * (1 - at) / (at - value) ** 2 for at in (end, limit))
                     settles = f"about {pairs * of_limit / of_end:,.0f} grades would settle it"
-                undecided.append(f"{name}: {shares[name]} is not told from {limit:g}; {settles}")
-        GateOutcome(tuple(failures), tuple(undecided)).check()
+                why = f"{name}: {shares[name]} is not told from {limit:g}; {settles}"
+                rulings.append(replace(ruling, verdict="cannot tell", why=why))
+        check_gates(rulings)
 
     @property
     def sentences(self) -> list[str]:
@@ -412,8 +412,7 @@ class ProbeResult(WithCost, Result):
             (name, row.raised.pairs, row.raised, row.net, row.without_grade)
             for name, row in {"all": certificate.all_attacks, **certificate.attacks}.items()
         ]
-        noise = {f"at the {position}": share for position, share in certificate.positions.items()}
-        noise |= {"harmless text": certificate.harmless, "asked again": certificate.again}
+        noise = {"harmless text": certificate.harmless, "asked again": certificate.again}
         rows += [[name, share.pairs, share, None, None] for name, share in noise.items()]
         return [Table("attacks", columns, rows, title="grades raised by what a document says")]
 

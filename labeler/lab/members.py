@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeler import __version__
-from labeler.agreement.align import GradeMatrix, check_named_once, parse_scale
+from labeler.agreement.align import GradeMatrix, check_named_once
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, read_set
@@ -35,7 +35,7 @@ class PanelOptions(Options):
     """The rule, and how many members must have a grade of a pair.
 
     Without `fewest` these are more than half of the members. `seed` decides ties that nothing else
-    does. `scale` holds the grades; without one it is 0 to 3, or the range of the members' grades.
+    does.
     """
 
     rule: Rule = option("median", "How the grades of a pair become one; ties lean to neither side.")
@@ -43,13 +43,6 @@ class PanelOptions(Options):
         None, "Members that must have a grade of a pair; else more than half.", COUNT
     )
     seed: int = option(0, "Of ties, and of the intervals.", SEED)
-    scale: tuple[int, ...] | None = option(
-        None,
-        "The grades, as LOW:HIGH; else 0:3, or those that occur.",
-        metavar="LOW:HIGH",
-        rare=True,
-        read=parse_scale,
-    )
 
     def needed(self, members: int) -> int:
         """How many members must have a grade of a pair; `Misuse` of a panel that cannot be."""
@@ -267,16 +260,21 @@ class PanelSet:
         )
 
 
-def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> PanelSet:
+def panel_of(
+    members: Sequence[Member],
+    options: PanelOptions | None = None,
+    scale: Sequence[int] | None = None,
+) -> PanelSet:
     """One grade for each pair from several members' grades.
 
+    Without a `scale` it is 0 to 3, or the range of their grades.
     A member without a grade is left out of that pair. A pair of which fewer than `fewest` members
     have a grade is a failure, by the status that most of its members failed with.
     """
     options = options or PanelOptions()
     check_named_once([member.name for member in members])
     fewest = options.needed(len(members))
-    votes = votes_of({each.name: each.judged for each in members}, options.scale, fewest)
+    votes = votes_of({each.name: each.judged for each in members}, scale, fewest)
     joined = joined_pairs([each.judged.states for each in members])
     rows = joined.by_id((joined.row != NONE).sum(axis=1) >= fewest)
     if not len(rows):

@@ -8,7 +8,7 @@ its members agree with people, `agree` says, as of any set.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -239,12 +239,13 @@ def panel(
             graded, _ = human_grades(opened, human_name, notes.append)
     if name is not None:
         check_made_name(opened, name, options.rule, names)
-    if options.scale is None and graded:
+    scale: Sequence[int] | None = None
+    if graded:
         # from the lowest to the highest grade of the members and of people
         used = {grade for member in members for grade in member.judged.used}
         every = used.union(scale_of(graded, Rules()))
-        options = replace(options, scale=tuple(range(min(every), max(every) + 1)))
-    judged = panel_of(members, options)
+        scale = range(min(every), max(every) + 1)
+    judged = panel_of(members, options, scale)
     if name is not None:
         write_made(opened, name, judged.made)
     how = StatisticOptions(seed=options.seed)

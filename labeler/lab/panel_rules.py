@@ -16,7 +16,6 @@ import numpy as np
 from labeler.agreement.align import GradeMatrix, grade_matrix, usual_scale
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.judged_set import JudgedSet
-from labeler.errors import Misuse
 
 # The grades of a panel's members side by side.
 
@@ -28,16 +27,11 @@ def votes_of(
 ) -> GradeMatrix:
     """The grades of several members, by name, on every pair that at least `fewest` of them graded.
 
-    The pairs are in the order of their ids. `Misuse` of a grade that a named `scale` does not hold;
-    without one it is that of the grades.
+    The pairs are in the order of their ids. Without a `scale`, which holds all grades, it is that
+    of the grades.
     """
     used = {grade for own in sets.values() for grade in own.used}
-    grades = usual_scale(used or {0}, "scale") if scale is None else tuple(scale)
-    if outside := sorted(used - set(grades)):
-        raise Misuse(
-            f"the grade {outside[0]} is outside of the scale {grades[0]}:{grades[-1]}",
-            parameter="scale",
-        )
+    grades = usual_scale(used or {0}) if scale is None else tuple(scale)
     labels = {name: own.labels for name, own in sets.items()}
     votes = grade_matrix(labels, grades, fewest=fewest, by_id=True)
     return votes.with_distributions([own.distributions for own in sets.values()])

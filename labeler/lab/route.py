@@ -17,7 +17,7 @@ from labeler.collection.user_files import Output
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note, count_of, no_pair_in_common
-from labeler.options import COUNT, SEED, Options, option
+from labeler.options import COUNT, Options, option
 from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
@@ -82,7 +82,6 @@ class RouteOptions(Options):
     people: str | None = option(
         None, "Human qrels of pairs drawn by chance, by which doubt is learned.", metavar="QRELS"
     )
-    seed: int = option(0, "Orders pairs that are needed alike.", SEED)
 
 
 def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteResult:
@@ -112,7 +111,7 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     candidates = np.flatnonzero(is_new)
     if not len(candidates):
         raise Misuse("people graded every pair already; there is none to route")
-    order = order_of(need, candidates, options.seed)[: options.budget]
+    order = order_of(need, candidates)[: options.budget]
     each = zip(order, opened.grades[order].tolist(), need[order].tolist(), strict=True)
     return RouteResult(
         opened.matrix.assessors,
@@ -194,7 +193,7 @@ def needs(sources: RoutingSources, learned_from: Flags | None = None) -> Floats:
     return ((others + 0.5) / (all_of + 1))[grade]
 
 
-def order_of(values: Floats, candidates: Integers, seed: int) -> Integers:
+def order_of(values: Floats, candidates: Integers, seed: int = 0) -> Integers:
     """The candidates from the most needed to the least, equal ones in random order."""
     noise = np.random.default_rng(seed).random(len(candidates))
     return candidates[np.lexsort((noise, -values[candidates]))]

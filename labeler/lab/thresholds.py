@@ -177,7 +177,7 @@ class CascadePairs:
         if len(queries) < 2:
             return math.inf
         sample = Sample(self.both(sent)[queries])
-        error = jackknife_error(self.loss(sample.without_one))
+        error = jackknife_error(sample.of_rest(self.loss))
         return float(self.loss(sample.total)) + t_quantile(LEVEL, len(queries) - 1) * error
 
     def check(self, held_out: Flags, sent: Flags) -> CascadeCheck:
@@ -203,12 +203,14 @@ class CascadeEvidence:
     """The pairs that people and the strong assessor graded, and how doubts of them are had.
 
     `in_pool` is the row of each pair in the pool, -1 where the cheap assessor failed, which is sent
-    whatever the threshold is. `without` counts pairs that the strong assessor did not grade.
+    whatever the threshold is. `unit` is what costs are counted in. `without` counts pairs that the
+    strong assessor did not grade.
     """
 
     sources: RoutingSources
     pairs: CascadePairs
     in_pool: Places
+    unit: str
     without: int = 0
 
     def doubts(self, held_out: Flags | None = None) -> Doubts:
@@ -261,4 +263,5 @@ def evidence_of(
     cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]
     agreement = agreement_of(find_statistic(statistic, scale))
     cascade = CascadePairs(matrix, query, np.stack(cost, axis=1), agreement)
-    return CascadeEvidence(sources, cascade, pairs.rows_in(pool), int(graded.sum()) - pairs.size)
+    without = int(graded.sum()) - pairs.size
+    return CascadeEvidence(sources, cascade, pairs.rows_in(pool), unit, without)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -203,11 +202,6 @@ class TrialCall(NamedTuple):
 
     seconds: float
     abilities: Abilities
-
-
-def has_key() -> bool:
-    """Whether the environment holds a key."""
-    return bool(os.environ.get("OPENAI_API_KEY"))
 
 
 async def try_call(choice: Choice, timeout: float, note: Note) -> TrialCall | None:

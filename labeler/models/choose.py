@@ -20,7 +20,7 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.paths import expanded
 from labeler.files.read import sha256_of
 from labeler.files.settings import ASSESSORS, NAME, read_toml
-from labeler.messages import meant, quiet
+from labeler.messages import meant, meant_or_known, quiet
 from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
 from labeler.models.embedded import EMBEDDED, similarity_model, similarity_rule
@@ -87,9 +87,7 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
     try:
         for key in values:
             if key not in KEYS:
-                raise Misuse(
-                    f"no such setting; {meant(key, KEYS)}known: {', '.join(KEYS)}", parameter=key
-                )
+                raise Misuse(f"no such setting; {meant_or_known(key, KEYS)}", parameter=key)
         check_no_secret(values)
         settings = _SETTINGS.validate_json(json.dumps(values))
     except Misuse as error:
@@ -292,8 +290,7 @@ async def ready(
         model = called_model(choice.name, choice.server, calls or Calls(), choice.declared)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
-        tell = calls.note if calls else quiet
-        await asyncio.to_thread(similarity_rule().fetch, tell)
+        await asyncio.to_thread(similarity_rule().fetch, calls.note if calls else quiet)
         yield rehearsed(choice, documents)
     else:
         path, sha256 = _gguf(choice.name)

@@ -194,11 +194,10 @@ def sizes_of(request: Request) -> Sizes:
         contents += _size(content)
     sent = request.parameters
     limit = sent.get("max_completion_tokens", sent.get("max_tokens"))
-    most = limit if isinstance(limit, int) else None
+    likely, most = (limit, limit) if isinstance(limit, int) else (0, UNBOUNDED)
     schema = _size(json.dumps(request.schema, default=dict)) if request.schema else 0
-    outside = UNBOUNDED if most is None else most
-    whole = Tokens(turns + contents + schema + OF_A_REQUEST, outside)
-    return Sizes(Tokens(contents // BYTES_OF_A_TOKEN, most or 0), whole)
+    whole = Tokens(turns + contents + schema + OF_A_REQUEST, most)
+    return Sizes(Tokens(contents // BYTES_OF_A_TOKEN, likely), whole)
 
 
 def _size(text: str) -> int:

@@ -346,27 +346,24 @@ class Session:
     @property
     def declared_model(self) -> Model:
         """The model, with what is declared put over the parameters of each request."""
-        return _with_parameters(self.model, self.parameters)
+        model, parameters = self.model, self.parameters
+
+        def declared(request: Request) -> Request:
+            return replace(request, parameters={**request.parameters, **parameters})
+
+        async def ask(request: Request) -> Reply:
+            return await model.ask(declared(request))
+
+        def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
+            return model.recall(list(map(declared, requests)))
+
+        return replace(model, ask=ask, recall=recall) if parameters else model
 
     @property
     def asks_live(self) -> bool:
         """Whether calls go to a server, and their replies are waited for."""
         is_live = self.selection.options.deferral.is_live
         return self.model.is_server and is_live and not self.selection.is_embedded
-
-
-def _with_parameters(model: Model, parameters: JsonObject) -> Model:
-
-    def declared(request: Request) -> Request:
-        return replace(request, parameters={**request.parameters, **parameters})
-
-    async def ask(request: Request) -> Reply:
-        return await model.ask(declared(request))
-
-    def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
-        return model.recall([declared(request) for request in requests])
-
-    return replace(model, ask=ask, recall=recall) if parameters else model
 
 
 async def select_model(task: Task, options: SessionOptions, control: Control) -> Selection:

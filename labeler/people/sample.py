@@ -26,7 +26,7 @@ from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
-from labeler.options import COUNT, SEED, option
+from labeler.options import COUNT, SEED, SHARE, option
 from labeler.people.sheet import (
     JUDGING_PROMPT,
     SheetRow,
@@ -113,18 +113,6 @@ def share_out(drawn: Chances, assessors: int, overlap: float, seed: int) -> list
     return dealt
 
 
-def parse_share(text: str) -> float:
-    """`20%` or `0.2` as 0.2."""
-    number_text, percent, rest = text.strip().partition("%")
-    try:
-        share = float(number_text) / (100 if percent else 1)
-    except ValueError:
-        share = -1.0
-    if rest or not 0 <= share <= 1:
-        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
-    return share
-
-
 DRAW = "Which pairs"
 
 PAIRS = 200
@@ -148,10 +136,9 @@ class DrawOptions:
     overlap: float = option(
         0.2,
         "Of a draw for several raters, the share that all of them grade.",
+        SHARE,
         panel=DRAW,
         metavar="SHARE",
-        usual="20%",
-        read=parse_share,
     )
     seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW)
 

@@ -143,11 +143,6 @@ class Build:
     options: BuildOptions
     control: Control = field(default_factory=Control)
 
-    @property
-    def writes_queries(self) -> bool:
-        """Whether a model writes the queries."""
-        return self.options.queries_file is None
-
     def ingest(self) -> Ingested:
         """Cut the documents into passages."""
         options = self.options
@@ -259,7 +254,7 @@ Tell = Callable[[object], None]
 def taken(steps: Build, run: Run = run_to_end, tell: Tell = lambda _step: None) -> BuildResult:
     """Take the four steps, and say after each what it gave."""
     tell(ingested := steps.ingest())
-    generated = run(steps.generate) if steps.writes_queries else None
+    generated = None if steps.options.queries_file else run(steps.generate)
     tell(generated)
     run(steps.encode)
     tell(pooled := steps.pool())
@@ -279,7 +274,7 @@ def plan_build(
         steps = Build(Collection(Path(folder)), embedded, control or Control())
         tell(ingested := steps.ingest())
         generation = None
-        if steps.writes_queries:
+        if not options.queries_file:
             generation = run(lambda stop: _planned_queries(steps, stop))
         # what a server would be asked for vectors; the steps here do without
         encoding = plan_encoder(steps.collection, options.encoding)

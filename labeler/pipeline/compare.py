@@ -29,14 +29,9 @@ from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
-from labeler.evaluation.rulings import cannot_show, number_needed, settled_by
+from labeler.evaluation.rulings import cannot_show, left_open, number_needed, settled_by
 from labeler.evaluation.scores import Comparison, over_common_queries
-from labeler.evaluation.verdicts import (
-    PEOPLE_CHECK,
-    check_scales,
-    fill_paths,
-    grade_layers,
-)
+from labeler.evaluation.verdicts import check_scales, fill_paths, grade_layers
 from labeler.exchange.qrels import read_qrels
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
@@ -340,7 +335,7 @@ class SystemComparison(Result):
             ("What would make it surer", self.surer),
             *(("This look", str(look)) for look in self.looks),
         ]
-        beyond = [*map(cannot_show, self._beyond()), *self.report.gates.left_open]
+        beyond = [*map(cannot_show, self._beyond()), *left_open(self.report.gates)]
         return [*beyond, *(f"{name}: {line}" for name, line in lines)]
 
     def _beyond(self) -> Iterator[str]:
@@ -350,7 +345,7 @@ class SystemComparison(Result):
                 differing = c.wins + c.losses
                 yield (
                     f"{c.run} differs from {c.baseline} on "
-                    f"{count_of(differing, 'query', 'queries')}, of which no outcome has a p below "
+                    f"{count_of(differing, 'query')}, of which no outcome has a p below "
                     f"{smallest_p(differing):.2g}."
                 )
         for e in self.report.equivalences:
@@ -372,7 +367,7 @@ class SystemComparison(Result):
             return f"not known, because {c.doubt.because}."
         means = {run.name: run.means()[self.measure].value for run in self.report.runs}
         of = f"{self.measure} of {new} is {means[new]:.4f}, of {old} {means[old]:.4f}"
-        over = f"over {count_of(c.queries, 'query', 'queries')}, by {self.report.grades.giver}"
+        over = f"over {count_of(c.queries, 'query')}, by {self.report.grades.giver}"
         verb = {"better": f"take {new}", "worse": f"keep {old}"}.get(
             c.by_test, "neither is shown to be better than the other"
         )
@@ -393,7 +388,7 @@ class SystemComparison(Result):
                 sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f} (95 % sure)"
             if c.doubt is not None:
                 sure = f"not at all, for that reason; by these grades alone {sure}"
-            better = count_of(c.wins, "query", "queries")
+            better = count_of(c.wins, "query")
             counts = f"better on {better}, equal on {c.ties:,}, worse on {c.losses:,}"
             parts.append(f"{c.run} against {c.baseline}: {sure}; {counts}.")
             if is_told:
@@ -406,9 +401,11 @@ class SystemComparison(Result):
         old, new = (self.systems.tops[name] for name in self.names)
         if old == new and self.comparison.ties == self.comparison.queries:
             return f"nothing, as the first {self.systems.depth} documents of both are the same."
-        parts = [*self._holes(), *self._queries(), *self._people()]
+        parts = [*self._holes(), *self._queries()]
         if (doubt := self.comparison.doubt) is not None:
             parts.insert(0, f"{doubt.command} ({doubt.price})")
+        if unchecked := self.report.trust.unchecked:
+            parts.append(f"{unchecked.command} ({unchecked.price}), as {unchecked.because}")
         if not parts:
             return "all of it is judged, and the queries tell the systems apart."
         return "; ".join(parts) + "."
@@ -430,16 +427,10 @@ class SystemComparison(Result):
         if is_told or needed is None or needed <= c.queries:
             return
         yield (
-            f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell "
+            f"about {count_of(needed, 'query')} like these {c.queries:,} would tell "
             f"{c.run} from {c.baseline}, with a chance of {CHANCE:.0%}, if the difference of "
             f"{abs(c.difference):.4f} is real"
         )
-
-    def _people(self) -> Iterator[str]:
-        if assessor := self.report.grades.unchecked:
-            command = f"labeler annotate {self.systems.collection.folder}"
-            pairs = count_of(PEOPLE_CHECK, "pair")
-            yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
 
     @cached_property
     def _graded_elsewhere(self) -> tuple[str, int]:

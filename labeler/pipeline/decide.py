@@ -97,12 +97,12 @@ class PeopleForecast:
         if not self.pairs:
             return (
                 f"people; {self.assessor}'s forecasts leave about {self.with_it:,} pairs to them, "
-                f"of {self.without:,} without"
+                f"where {self.without:,} are left without"
             )
         price = "a price that is not known" if self.cost is None else dollars(self.cost)
         return (
             f"people alone; forecasts by {self.assessor} would leave about {self.with_it:,} pairs "
-            f"to them, of {self.without:,}, for {price}"
+            f"to them, not {self.without:,}, for {price}"
         )
 
 
@@ -147,7 +147,7 @@ class Decision(Result, WithCost):
         ids = read_queries(self.systems.collection.queries)
         for name, tops in self.systems.all_tops.items():
             if missing := sum(not tops.get(query) for query in ids):
-                what = f"{missing:,} of {count_of(len(ids), 'query', 'queries')} missing"
+                what = f"{missing:,} of {count_of(len(ids), 'query')} missing"
                 yield Finding(f"{name}: {what} from the run; counted as 0", name)
         for finding in self.report.of_judges if self.report else ():
             if CHOSEN not in finding.text:  # its bounds are of all queries, though some were chosen
@@ -169,7 +169,7 @@ class Decision(Result, WithCost):
         left = self.pairs - look.judged
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         if self.sheet:
-            of = count_of(self.sheet.queries, "query", "queries")
+            of = count_of(self.sheet.queries, "query")
             surer += f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; "
         if self.likely is not None:
             pairs = count_of(self.likely, "pair")
@@ -233,14 +233,23 @@ class _Deciding:
     @property
     def entry(self) -> str:
         """The name under which the card has this decision."""
-        by = self.systems.qrels.stem if self.is_by_people else self.name
-        return f"{by} of {' and '.join(self.systems.runs)}"
+        by, options = (
+            self.systems.qrels.stem if self.is_by_people else self.name,
+            self.systems.options,
+        )
+        systems = " and ".join(self.systems.runs)
+        return f"{by} of {systems} by {options.measures[0]}, seed {options.seed}"
+
+    @cached_property
+    def _layers(self) -> Mapping[str, Grades]:
+        """What is judged at the first look; each look goes through the corpus."""
+        return replace(self.systems).layers
 
     def grades(self, without: str = "") -> Grades:
-        """What is judged by now, without the grades of one name."""
-        layers = replace(self.systems).layers
-        others = {*layers} - {self.systems.qrels.stem} if self.is_by_people else {without}
-        return merged_grades(layer for name, layer in layers.items() if name not in others)
+        """What was judged then, without the grades of one name."""
+        people = {*self._layers} - {self.systems.qrels.stem}
+        others = people if self.is_by_people else {without}
+        return merged_grades(layer for name, layer in self._layers.items() if name not in others)
 
     @cached_property
     def forecasts(self) -> Grades:
@@ -267,10 +276,11 @@ class _Deciding:
             return draws
         entry = card_section(read_card(self.systems.collection), SECTION).get(self.entry, {})
         drawn, since = entry.get("queries_drawn", []), entry.get("forecast_since")
+        draws = replace(draws, forecasts=self.forecasts)
         if drawn != draws.order[: len(drawn)]:
-            drawn, since = [], 0
-        since = len(drawn) if since is None else since
-        return replace(draws, forecasts=self.forecasts, since=since)
+            return draws
+        is_known = since is not None and entry.get("forecasts") == draws.forecasts_hash
+        return replace(draws, since=since if is_known else len(drawn))
 
     @cached_property
     def without_forecasts(self) -> Draws:
@@ -329,9 +339,10 @@ class _Deciding:
         if its forecasts are likely to spare people more than that costs.
         """
         spent, act, judged = replace(control.spent), self, None
+        decision = self._decision(self.drawn_for_people)
         for is_pilot in (True, False) if self.systems.options.fill else ():
             graded = act.draws.graded(act.grades())
-            if len(graded) < GRADED_FIRST or act._by_people().verdict != "not known yet":
+            if len(graded) < GRADED_FIRST or decision.verdict != "not known yet":
                 break
             pairs = act.to_forecast(graded[:PILOT] if is_pilot else act.draws.order)
             worth = None if is_pilot else act.forecast
@@ -340,7 +351,8 @@ class _Deciding:
                 act = replace(self)
             if judged and judged.stopped:
                 break
-        decision = act._by_people(judged, control.spent.since(spent))
+        if judged:
+            decision = act._decision(act.drawn_for_people, judged, control.spent.since(spent))
         if decision.verdict == "not known yet":
             pairs = act.draws.to_judge(act.grades(), act.drawn_for_people)
             names = {"source": act._graded, "by": "decide", "qrels": act.systems.qrels.stem}
@@ -348,11 +360,6 @@ class _Deciding:
                 of, note = act.systems.collection, control.note
                 decision = replace(decision, sheet=route_sheet(of, pairs, output, names, note))
         return await act._ended(decision, control)
-
-    def _by_people(
-        self, judged: JudgeResult | None = None, spent: Spending | None = None
-    ) -> Decision:
-        return self._decision(self.drawn_for_people, judged, spent)
 
     @cached_property
     def drawn_for_people(self) -> int:
@@ -392,6 +399,7 @@ class _Deciding:
             "seed": self.systems.options.seed,
             "queries_drawn": draws.order[: decision.look.drawn],
             "forecast_since": draws.since if draws.forecasts else None,
+            "forecasts": draws.forecasts_hash,
         }
         async with locked_in_loop(self.systems.collection, control.stop, control.note):
             update_card_entry(self.systems.collection, SECTION, self.entry, entry)
@@ -405,7 +413,7 @@ class _Deciding:
         quiet = replace(control, note=cache(control.note), judging=Control().judging)
         most = len(draws.unjudged(draws.before))
         with control.progress("pairs judged, at most") as advance:
-            while not draws.look(grades := self.grades(), drawn).verdict(self.margin):
+            while not draws.look(grades := replace(self).grades(), drawn).verdict(self.margin):
                 if pairs := draws.to_judge(grades, drawn, asked):
                     if self._decision(drawn).doubt:
                         break
@@ -423,8 +431,8 @@ class _Deciding:
                     drawn = draws.further(drawn)
                 else:
                     break
-        decision = self._decision(drawn, judged, control.spent.since(spent))
-        return await self._ended(decision, control)
+        act = replace(self)
+        return await act._ended(act._decision(drawn, judged, control.spent.since(spent)), control)
 
     def _decision(
         self, drawn: int, judged: JudgeResult | None = None, spent: Spending | None = None

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from labeler.collection.user_files import Output
 from labeler.evaluation.plot import difference_drawing
 from labeler.messages import count_of
 from labeler.pipeline.compare import SystemComparison
@@ -49,11 +48,6 @@ COLUMNS = (
 def decision_page(result: SystemComparison) -> Page:
     """The fullest page of less than five megabytes."""
     return fitting(_DecisionPage(result).page, MOST_BYTES)
-
-
-def write_decision(result: SystemComparison, output: Output) -> None:
-    """Write the page to a file, whole or not at all."""
-    output.write(decision_page(result).html())
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +97,7 @@ class _DecisionPage:
             *self._behind(),
         ]
         title = f"{' or '.join(result.names)}?"
-        queries = count_of(len(result.queries), "query", "queries")
+        queries = count_of(len(result.queries), "query")
         below = f"{result.measure} over {queries}, by {result.report.grades.giver}"
         return Page(title, blocks, below, filters=True)
 

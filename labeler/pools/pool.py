@@ -362,7 +362,7 @@ def _pool(
         merged, depth = _add_pairs(collection, runs, options, sources, control.progress)
         pairs = len(merged)
         reached = depth if options.max_pairs else None
-    names = collection.run_names()
+    names = tuple(collection.run_files())
     return PoolResult(collection.pool, pairs, pairs - before, len(queries), names, reached, dropped)
 
 

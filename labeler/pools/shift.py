@@ -112,7 +112,7 @@ def shift(
         problem = f"no qrels {qrels!r} in both states" if qrels else "which qrels?"
         listed = ", ".join(common) or "none"
         raise Misuse(f"{problem}; both have: {listed}", parameter="qrels")
-    runs = sorted(set(before.run_names()) & set(now.run_names()))
+    runs = sorted(before.run_files().keys() & now.run_files().keys())
     if not runs:
         raise BadInput(
             f"{before.folder}: "

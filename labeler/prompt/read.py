@@ -12,7 +12,7 @@ from labeler.errors import LabelerError, Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
 from labeler.files.read import file_problems
-from labeler.messages import Note, meant, quiet
+from labeler.messages import Note, meant_or_known, quiet
 from labeler.model import Message
 from labeler.prompt.rules import read_front, reply_problems, template_problems
 from labeler.prompt.template import (
@@ -96,8 +96,7 @@ def prompt_path(name: str) -> Path:
     if Path(name).is_file():
         return Path(name)
     raise Misuse(
-        f"no prompt {name!r}; {meant(name, shipped)}known: {', '.join(shipped)}, or the path of "
-        "a file",
+        f"no prompt {name!r}; {meant_or_known(name, shipped)}, or the path of a file",
         parameter="prompt",
     )
 

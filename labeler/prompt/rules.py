@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from labeler.messages import meant
+from labeler.messages import meant, meant_or_known
 from labeler.prompt.reply import NoGrade
 from labeler.prompt.template import (
     GRADE,
@@ -73,7 +73,7 @@ def _of_values(source: Source, error: ValidationError) -> Iterator[PromptProblem
         names = list(_TABLES[table].model_fields) if table in _TABLES else []
         shown, message = repr(detail["input"])[:40], f"it {detail['msg'].partition(' ')[2]}"
         if detail["type"] == "extra_forbidden":
-            hint = meant(key, names) + f"known: {', '.join(names)}"
+            hint = meant_or_known(key, names)
             yield PromptProblem(line, f"unknown key {key[:40]!r}{of_table}; {hint}")
         elif detail["type"] == "missing":
             yield PromptProblem(line, f"the key {key!r}{of_table} is missing; add {key} = …")

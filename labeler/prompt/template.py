@@ -324,8 +324,7 @@ class FrontMatter(_FrontTable):
     @property
     def part_grades(self) -> tuple[int, ...]:
         """The grades of a criterion or a question, ascending; those of the pair without any."""
-        scale = self.combine.scale if self.combine else {}
-        return _grades(scale or self.scale)
+        return _grades((self.combine and self.combine.scale) or self.scale)
 
     @property
     def grades(self) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from labeler.report.svg import length, line, mark, svg, words
-from labeler.report.table import Interval, interval_text, number_text
+from labeler.report.table import interval_text, number_text
 
 WIDTH = 720
 """Pixels of a chart, which fill a page's column; a narrower screen scrolls it."""
@@ -32,7 +32,7 @@ class Axis:
 
     def text(self, row: NamedValue) -> str:
         """A value with its interval in the axis's format."""
-        return interval_text(Interval(*row[1:]), self.format)
+        return interval_text(row, self.format)
 
 
 @dataclass(frozen=True)

@@ -251,34 +251,22 @@ FORMS: dict[FormName, Form] = {
 """Every form by its name."""
 
 
-def find_form(name: FormName) -> Form:
-    """The form of that name; `Misuse` lists those there are."""
-    check_known("format", name, FORMS, "form")
-    return FORMS[name]
-
-
-def render(table: Table, form: FormName = "table", width: int | None = None) -> str:
-    """A table in one of `FORMS`, with a newline at its end.
-
-    The text form fits a terminal of `width` columns; without a width it is as wide as it needs.
-    """
-    renderer = find_form(form)
-    if form == "table":
-        return text_table(table, width)
-    return renderer.of_table(table)
-
-
 def rendered_all(
     parts: Iterable[Table | str],
     form: FormName = "table",
     width: int | None = None,
 ) -> str:
-    """Tables and paragraphs, a blank line apart; a form without prose shows the tables only."""
-    of_prose = find_form(form).of_prose
+    """Tables and paragraphs in one of `FORMS`, a blank line apart, with a newline at the end.
+
+    A form without prose shows the tables only. The text form fits a terminal of `width` columns;
+    without a width it is as wide as it needs. `Misuse` of another form lists those there are.
+    """
+    check_known("format", form, FORMS, "form")
+    of_table, of_prose = FORMS[form].of_table, FORMS[form].of_prose
     blocks = []
     for part in parts:
         if isinstance(part, Table):
-            blocks.append(render(part, form, width))
+            blocks.append(text_table(part, width) if form == "table" else of_table(part))
         elif of_prose:
             prose = of_prose(part)
             blocks.append(f"{wrapped(prose, width) if form == 'table' else prose}\n")

@@ -62,11 +62,7 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name, as JSON has them."""
-        figures = self.picked(*figure_names(type(self)))
-        for own in fields(type(self)):  # type: ignore[arg-type]  # a subclass is a dataclass
-            if str(own.type).startswith("Merged["):
-                figures |= figures.pop(own.name)
-        return figures
+        return _spread(type(self), self.picked(*figure_names(type(self))))
 
     def picked(self, *names: str, **computed: object) -> dict[str, Any]:
         """Some figures by name, and others that are computed here; `findings` are `warnings`."""
@@ -106,6 +102,14 @@ def figure_names(of: type) -> Iterator[str]:
         yield from (name for name, value in vars(above).items() if type(value) is shown)
 
 
+def _spread(of: type, figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a dataclass by name, with those of its `Merged` fields among them, last."""
+    for own in fields(of):
+        if str(own.type).startswith("Merged["):
+            figures |= figures.pop(own.name)
+    return figures
+
+
 def as_plain(value: object) -> Any:
     """A value as JSON can say it.
 
@@ -115,7 +119,8 @@ def as_plain(value: object) -> Any:
     if hasattr(value, "as_json"):
         return value.as_json()
     if is_dataclass(value) and not isinstance(value, Finding):
-        return {name: as_plain(getattr(value, name)) for name in figure_names(type(value))}
+        of = type(value)
+        return _spread(of, {name: as_plain(getattr(value, name)) for name in figure_names(of)})
     for method in ("_asdict", "tolist"):  # of a NamedTuple, and of numpy's arrays and numbers
         if hasattr(value, method):
             return as_plain(getattr(value, method)())

@@ -123,8 +123,7 @@ def retrieve_run(
     """
     opened = open_collection(collection)
     how = options or RetrieveOptions()
-    watch = control
-    watch = watch or Control()
+    watch = control or Control()
     engine = as_engine(engine)
     check_run_name(name)
     if not how.force:
@@ -260,8 +259,7 @@ def built_in_run(
     """
     opened = open_collection(collection)
     how = options or RetrieveOptions()
-    watch = control
-    watch = watch or Control()
+    watch = control or Control()
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())
     encoder = None

@@ -117,11 +117,6 @@ class Correlation(NamedTuple):
     high: float | None
     open: bool = False
 
-    def as_json(self) -> dict[str, Any]:
-        """The value and its ends; `open` where the interval would say nothing."""
-        row = self._asdict()
-        return row if self.open else {name: row[name] for name in ("value", "low", "high")}
-
 
 def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Correlation]:
     """Every rank statistic of the systems' mean scores by two qrels, `(systems, queries)` each.

@@ -142,30 +142,6 @@ class Systems:
         """What each query moves a system's mean by, times the queries; 0 in the mean."""
         return self.by_weight(self.values - self._own_means[:, None])
 
-    def less(self, first: Integers, second: Integers) -> Floats:
-        """The centred differences of pairs of systems, `(pairs, queries)`."""
-        return self.centred[first] - self.centred[second]
-
-    def errors(self, first: Integers, second: Integers) -> Floats:
-        """The standard errors of pairs' differences; without end where nothing is known."""
-        if self.queries < 2:
-            return np.full(len(first), math.inf)
-        if self.all_errors is not None:
-            return np.asarray(self.all_errors[first, second], dtype=np.float64)
-        spread = np.sqrt((self.less(first, second) ** 2).mean(axis=1) / (self.queries - 1))
-        return np.where((spread > TIED) | math.isfinite(self.most), spread, math.inf)
-
-    def left_open(self, first: Integers, second: Integers) -> Floats:
-        """How far pairs' differences may be off for queries unlike those seen."""
-        if self.all_errors is not None or math.isinf(self.most) or self.queries < 2:
-            return np.zeros(len(first))
-        return unseen(self.values[first] - self.values[second], self.most, self.weighting)
-
-    def differing(self, first: Integers, second: Integers) -> Integers:
-        """At how many queries the two systems of each pair differ."""
-        apart = np.abs(self.values[first] - self.values[second]) > TIED
-        return np.asarray(np.count_nonzero(apart, axis=1))
-
 
 def each_pair(differences: Floats, most: float = math.inf, seed: int = 0) -> list[Verdict]:
     """The verdicts on pairs of which each is looked at alone, `(pairs, queries)`."""
@@ -224,7 +200,7 @@ class _Pairs:
     def verdicts(self) -> list[Verdict]:
         """A verdict on each pair."""
         systems, decided, may = self.systems, self.decided, self.least_p < SIGNIFICANT
-        estimates = systems.estimates[self.first] - systems.estimates[self.second]
+        estimates = self.estimates
         # without an end there is no interval
         reach = np.where(np.isfinite(self.errors), decided.reach * self.errors, math.nan)
         reach = np.maximum(reach, self.left_open)
@@ -241,41 +217,61 @@ class _Pairs:
             for i, j, n, *figures in zip(*(column.tolist() for column in columns), strict=True)
         ]
 
+    @property
+    def values(self) -> Floats:
+        """What the two systems of each pair differ by, `(pairs, queries)`."""
+        return self.systems.values[self.first] - self.systems.values[self.second]
+
+    @property
+    def centred(self) -> Floats:
+        """The same of their centred values."""
+        return self.systems.centred[self.first] - self.systems.centred[self.second]
+
     @cached_property
     def differing(self) -> Integers:
         """At how many queries the two systems of each pair differ."""
-        return self.systems.differing(self.first, self.second)
+        return np.asarray(np.count_nonzero(np.abs(self.values) > TIED, axis=1))
 
     @cached_property
-    def apart(self) -> Floats:
-        """How far the two systems of each pair lie from each other."""
-        estimates = self.systems.estimates
-        return np.abs(estimates[self.first] - estimates[self.second])
+    def estimates(self) -> Floats:
+        """What the means of the two systems differ by."""
+        return self.systems.estimates[self.first] - self.systems.estimates[self.second]
 
     @cached_property
     def left_open(self) -> Floats:
         """How far each difference may be off for queries unlike those seen."""
-        return self.systems.left_open(self.first, self.second)
+        of = self.systems
+        if of.all_errors is not None or math.isinf(of.most) or of.queries < 2:
+            return np.zeros(len(self.first))
+        return unseen(self.values, of.most, of.weighting)
 
     @cached_property
     def least_p(self) -> Floats:
         """The least p that so many differing queries could have, or a normal, or queries unseen."""
         errors = np.maximum(self.errors, self.left_open / NORMAL_QUANTILE)
-        z = self.apart / np.maximum(errors, TIED**2) / math.sqrt(2)
+        z = np.abs(self.estimates) / np.maximum(errors, TIED**2) / math.sqrt(2)
         normal = np.array([*map(math.erfc, z.tolist())])
         could = np.array([*map(smallest_p, self.differing.tolist())])
         return np.asarray(np.maximum(normal, could), dtype=np.float64)
 
     @cached_property
     def errors(self) -> Floats:
-        """The standard error of each difference; HSD takes all to have the same one."""
-        if self.family != "hsd":
-            return self.systems.errors(self.first, self.second)
-        systems = self.systems
-        values, queries = systems.by_weight(systems.values), systems.queries
-        apart = values - values.mean(axis=0)
-        variance = float((apart**2).sum()) / max(queries * (len(values) - 1), 1)
-        return np.full(len(self.first), math.sqrt(2 * variance / max(queries, 1)))
+        """The standard error of each difference, without end where nothing is known.
+
+        HSD takes all to have the same one.
+        """
+        systems, queries = self.systems, self.systems.queries
+        if self.family == "hsd":
+            values = systems.by_weight(systems.values)
+            apart = values - values.mean(axis=0)
+            variance = float((apart**2).sum()) / max(queries * (len(values) - 1), 1)
+            return np.full(len(self.first), math.sqrt(2 * variance / max(queries, 1)))
+        if queries < 2:
+            return np.full(len(self.first), math.inf)
+        if systems.all_errors is not None:
+            return np.asarray(systems.all_errors[self.first, self.second], dtype=np.float64)
+        spread = np.sqrt((self.centred**2).mean(axis=1) / (queries - 1))
+        return np.where((spread > TIED) | math.isfinite(systems.most), spread, math.inf)
 
     @property
     def decided(self) -> Decided:
@@ -283,7 +279,7 @@ class _Pairs:
         systems, size = self.systems, len(self.first)
         if systems.queries < 2:
             return Decided(np.ones(size), np.full(size, math.nan), np.zeros(size, dtype=np.bool_))
-        t = self.apart / np.maximum(self.errors, TIED**2)
+        t = np.abs(self.estimates) / np.maximum(self.errors, TIED**2)
         t = np.where(self.least_p < SIGNIFICANT, t, np.minimum(t, NORMAL_QUANTILE))
         if self.family == "hsd":
             ranges = hsd_ranges(systems.by_weight(systems.values), self.seed, self.draws)
@@ -292,7 +288,7 @@ class _Pairs:
             return each_alone(t, self._below_best(np.ones(size, dtype=np.bool_))[:, :-1])
         if self.family == "best":
             return stepped_down(t, lambda active: self._below_best(active).max(axis=1))
-        rows = Contrasts(systems.less(self.first, self.second), self.seed, self.draws)
+        rows = Contrasts(self.centred, self.seed, self.draws)
         if self.family == "pair":
             return each_alone(t, np.concatenate(rows.statistics))
         return stepped_down(t, rows.largest)

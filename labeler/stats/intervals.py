@@ -111,11 +111,6 @@ class Sample:
         blocks = [block @ flat for block in drawn_counts(self.queries, self.count, self.seed)]
         return np.concatenate(blocks).reshape(-1, *self.sums.shape[1:])
 
-    @cached_property
-    def without_one(self) -> Floats:
-        """The sums of all queries but one, `(queries, ...)`, for the jackknife."""
-        return self.total - self.sums
-
     def of_rest(self, compute: Callable[[Floats], Floats]) -> Floats:
         """A function of the sums of all queries but one, `(queries,)`."""
         blocks = np.split(self.sums, range(AT_ONCE, self.queries, AT_ONCE))
@@ -268,18 +263,8 @@ def quantiles(values: Floats, low: float, high: float) -> Interval:
     defined = values[~np.isnan(values)]
     if len(defined) < 2 or len(defined) < (1 - MOST_UNDEFINED) * len(values):
         return None
-    return _quantile(defined, low), _quantile(defined, high)
-
-
-def _quantile(values: Floats, share: float) -> float:
-    """The quantile between the two nearest values, as numpy's, which loads masked arrays first."""
-    position = share * (len(values) - 1)
-    below = int(position)
-    above = min(below + 1, len(values) - 1)
-    ordered = np.partition(values, (below, above))
-    low, high, part = float(ordered[below]), float(ordered[above]), position - below
-    # from the nearer of the two, so that the result never leaves them
-    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+    below, above = np.quantile(defined, [low, high]).tolist()
+    return below, above
 
 
 # Intervals of statistics of tables, `(queries, k, k)`, people's grades in rows.

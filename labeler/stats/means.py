@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from labeler.stats.intervals import (
 from labeler.stats.student import (
     NORMAL_QUANTILE,
     SIGNIFICANT,
-    binomial_below,
     f_quantile,
     t_of,
 )
@@ -61,7 +60,7 @@ def wilson(shares: Floats, queries: float, open_share: float = 1.0) -> tuple[Flo
 
 
 def clustered_interval(
-    values: Floats, clusters: Sequence[Hashable], family: int = 1
+    values: Floats, clusters: Sequence[str | int], family: int = 1
 ) -> tuple[float, float]:
     """The interval of a share of pairs that come in clusters, as those of one query.
 
@@ -73,9 +72,8 @@ def clustered_interval(
     """
     if not len(values):
         return math.nan, math.nan
-    share, numbers = float(values.mean()), dict[Hashable, int]()
-    numbered = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-    sums = np.bincount(numbered, weights=values - share)
+    share = float(values.mean())
+    sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=values - share)
     worth = float(len(sums))
     if 0 < share < 1 and len(sums) > 1:
         simple = share * (1 - share) / len(values)
@@ -111,18 +109,7 @@ def difference_interval(first: Bounded, second: Bounded) -> tuple[float, float]:
 
 def largest_share(count: int, of: int, level: float = SIGNIFICANT) -> float:
     """The largest true share at which `count` or fewer of `of` still has probability `level`."""
-    if count >= of:
-        return 1.0
-    return largest_likely(count / of, lambda share: binomial_below(count, of, share) > level)
-
-
-def largest_likely(low: float, is_likely: Callable[[float], bool]) -> float:
-    """The largest number from `low` to 1 that is likely still, where all below it are."""
-    high = 1.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_likely(middle) else (low, middle)
-    return high
+    return 1 - _least_share(1 - count / of, of, level)
 
 
 # What a few queries do not show of all: other values than most have, and a long tail.
@@ -155,10 +142,8 @@ def at_the_bounds(values: Floats, weighting: Weighting | None = None) -> tuple[f
     of as many queries of equal weight as say as much; the other queries lie as far off as those of
     the sample, or as far as they can where it has none.
     """
-    weights = np.ones(len(values)) if weighting is None else weighting.weights
-    n, left = float(len(values)), 1.0
-    if weighting is not None:
-        n, left = weighting.effective, weighting.open_share
+    by = weighting or Weighting(np.ones(len(values)))
+    weights, n, left = by.weights, by.effective, by.open_share
     low = high = mean = float(np.average(values, weights=weights))
     distinct, counts = np.unique(np.round(values, _DECIMALS), return_counts=True)
     for alike in (0.0, 1.0, float(distinct[counts.argmax()])):
@@ -182,12 +167,10 @@ def unseen(differences: Floats, most: float, weighting: Weighting | None = None)
     queries are alike.
     """
     pile = _pile(differences)
-    if weighting is None:
-        share, n = pile.mean(axis=1), float(pile.shape[1])
-    else:
-        share, n = pile @ weighting.weights / weighting.weights.sum(), weighting.effective
+    by = weighting or Weighting(np.ones(pile.shape[1]))
+    share = pile @ by.weights / by.weights.sum()
     size = (_away(differences, pile) + most) / ((~pile).sum(axis=1) + 1)
-    fewer = share - wilson(share, n)[0]
+    fewer = share - wilson(share, by.effective)[0]
     return np.where(pile.sum(axis=1) > 1, fewer * size, 0.0)
 
 

@@ -17,7 +17,7 @@ from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
 from labeler.stats.means import unseen_losses
-from labeler.stats.student import SIGNIFICANT, chi_square_quantile, crossed, t_of, t_quantile
+from labeler.stats.student import SIGNIFICANT, crossed, f_quantile, t_of, t_quantile
 
 # The smallest number for which something holds, as it does for all larger ones.
 
@@ -28,15 +28,12 @@ def fewest(holds: Callable[[int], bool], at_most: int) -> int | None:
     >>> fewest(lambda n: n * n >= 50, 1000)
     8
     """
-    low, high = 1, 2
-    while not holds(high):
-        low, high = high, high * 2
-        if high > at_most:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+
+    def is_fewer(number: float) -> bool:
+        return number < 2 or (number <= at_most and not holds(int(number)))
+
+    enough = int(crossed(is_fewer, 2.0, 0.0, 1.0))
+    return enough if enough <= at_most else None
 
 
 def normal_below(z: Floats) -> Floats:
@@ -65,8 +62,7 @@ def range_quantile(probability: float, systems: int, freedom: int) -> float:
         """Whether the range lies below `width` less often: averaged over chi."""
         return float(np.interp(width * s, steps, table) @ weights) < probability
 
-    low, high = crossed(is_below, 2.0, 1e-7)
-    return (low + high) / 2
+    return crossed(is_below, 2.0, 1e-9)
 
 
 @lru_cache(maxsize=8)
@@ -140,10 +136,12 @@ def detectable(queries: int, deviation: float, target: float = POWER, runs: int 
     if queries < 2:
         raise Misuse("a paired comparison needs at least 2 queries")
 
-    def is_missed(difference: float) -> bool:
-        return power(queries, difference, deviation, runs) < target
-
-    return crossed(is_missed, deviation, 0.0, 1e-6 * deviation)[1]
+    return crossed(
+        lambda difference: power(queries, difference, deviation, runs) < target,
+        deviation,
+        0.0,
+        1e-6 * deviation,
+    )
 
 
 def queries_needed(
@@ -162,6 +160,10 @@ def pooled_deviation(values: Floats) -> float:
     return math.sqrt(sum(deviation**2 for deviation in each) / len(each))
 
 
+KNOWN = 1e7
+"""The degrees of freedom of a variance that is as good as known."""
+
+
 def variance_factors(values: Floats, share: float) -> tuple[float, float]:
     """What to multiply a pooled variance of differences by to get the ends of its interval.
 
@@ -175,8 +177,8 @@ def variance_factors(values: Floats, share: float) -> tuple[float, float]:
     n = len(each)
     error = float(each.std(ddof=1) / math.sqrt(n) / each.mean())
     reach = math.exp(t_quantile((1 + share) / 2, degrees(n)) * error)
-    low = (n - 1) / chi_square_quantile((1 + share) / 2, n - 1)
-    high = (n - 1) / chi_square_quantile((1 - share) / 2, n - 1)
+    # chi-square over its degrees of freedom is F beside a variance that is known
+    low, high = (1 / f_quantile((1 + side) / 2, n - 1, KNOWN) for side in (share, -share))
     return min(low, 1 / reach), max(high, reach)
 
 

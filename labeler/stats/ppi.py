@@ -151,13 +151,17 @@ class Joint:
         rows = [scores[others] - scores[baseline] for scores in self._scores]
         apart = replace(self, bounds=self._span, of_differences=True)
         differences = apart._of(_Rows(*rows), self.weight)
-        means = np.array([mean.value for mean in self._corrected(self._scores, self.weight)])
-        exact = (means[others] - means[baseline]).tolist()
+        exact = (self._values[others] - self._values[baseline]).tolist()
         return [_moved(own, value) for own, value in zip(differences, exact, strict=True)]
 
     @cached_property
     def _scores(self) -> _Rows:
         return _Rows(self.human, self.assessor, self.assessor[:, self.design.judged])
+
+    @cached_property
+    def _values(self) -> Floats:
+        """The corrected mean of each system."""
+        return np.array([mean.value for mean in self._corrected(self._scores, self.weight)])
 
     @cached_property
     def _apart(self) -> Floats:
@@ -224,7 +228,7 @@ class Joint:
         Corrected intervals hold for all of them together. What is drawn are people's scores less
         what the assessor foretells of them, query by query.
         """
-        means = np.array([mean.value for mean in self._corrected(self._scores, self.weight)])
+        means = self._values
         base = int(means.argmax()) if baseline is None else baseline
         differences = self.differences(base)
         errors = np.full((len(means), len(means)), math.inf)

@@ -38,6 +38,8 @@ FRACTIONS = np.array([0.2, 0.5, 0.8, 0.95, 0.999])
 """What is bet of the capital, an equal part of it each: small where values vary, all where not."""
 FARTHEST = 0.2
 """Forecast shares count up to so far from their mean: the farther, the less can be bet on them."""
+ENOUGH = -math.log(SIGNIFICANT / 2)
+"""The logarithm of the capital by which a sum is left out on either side."""
 _HALVINGS = 32
 
 
@@ -106,10 +108,8 @@ def draw_order(widths: Sequence[float], seed: str) -> list[int]:
     return [n for _, n in sorted(luck)]
 
 
-def sum_bounds(
-    of: Drawn, least: Floats, most: Floats, level: float = SIGNIFICANT
-) -> tuple[float, float]:
-    """The least and the most that the values sum up to, with an error of `level` at the most.
+def sum_bounds(of: Drawn, least: Floats, most: Floats) -> tuple[float, float]:
+    """The least and the most that the values sum up to, with an error of 5 % at the most.
 
     `least` and `most` are the `(drawn,)` bounds of the first values since they were drawn, mostly
     one and the same number.
@@ -117,8 +117,8 @@ def sum_bounds(
     n = len(least)
     ends = least.sum() + of.low[n:].sum(), most.sum() + of.high[n:].sum()
     return (
-        _lower(of, least, level / 2, ends[1]),
-        -_lower(of.turned, -most, level / 2, -ends[0]),
+        _lower(of, least, ends[1]),
+        -_lower(of.turned, -most, -ends[0]),
     )
 
 
@@ -160,16 +160,16 @@ def draws_until(of: Drawn, values: Floats, goals: Floats) -> int:
 
 def _draws_above(of: Drawn, values: Floats, total: float) -> int:
     """After how many draws it is shown that values sum up to more than a total; else all."""
-    is_shown = capital(of, values, total) >= -math.log(SIGNIFICANT / 2)
+    is_shown = capital(of, values, total) >= ENOUGH
     shown = np.flatnonzero(is_shown | (of.settled(values)[1:] > total))
     return int(shown[0]) + 1 if len(shown) else len(values)
 
 
-def _lower(of: Drawn, values: Floats, level: float, above: float) -> float:
+def _lower(of: Drawn, values: Floats, above: float) -> float:
     """The largest sum up to `above` that the bets leave out, and no less than what is certain."""
     below = float(of.settled(values)[-1])
     for _ in range(_HALVINGS if len(values) else 0):
         middle = (below + above) / 2
-        is_left_out = capital(of, values, middle).max() >= -math.log(level)
+        is_left_out = capital(of, values, middle).max() >= ENOUGH
         below, above = (middle, above) if is_left_out else (below, middle)
     return below

@@ -26,31 +26,17 @@ def t_below(t: float, freedom: float) -> float:
     return tail if t < 0 else 1 - tail
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: float) -> float:
-    """The `t` below which Student's t lies with this probability, by Newton's method.
-
-    Above 0 the distribution function bends down, so that no step from the left goes too far.
-    """
+    """The `t` below which Student's t lies with this probability."""
     if probability < 0.5:
         return -t_quantile(1 - probability, freedom)
-    t, step = 0.0, 1.0
-    while step > 1e-13 * (1 + t):
-        step = (probability - t_below(t, freedom)) / _density(t, freedom)
-        t += step
-    return t
+    return crossed(lambda t: t_below(t, freedom) < probability, 2.0, 1e-13, 1e-13)
 
 
 def t_of(freedom: float) -> float:
     """How many standard errors an interval of 95 % reaches either way."""
     return t_quantile((1 + LEVEL) / 2, freedom)
-
-
-def _density(t: float, freedom: float) -> float:
-    """The density of Student's t."""
-    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    spread = (freedom + 1) / 2 * math.log1p(t * t / freedom)
-    return math.exp(scale - spread) / math.sqrt(freedom * math.pi)
 
 
 @lru_cache(maxsize=64)
@@ -61,16 +47,15 @@ def f_quantile(probability: float, above: float, below: float) -> float:
         whole = above * ratio + below
         return _beta_share(above * ratio / whole, below / whole, above / 2, below / 2)
 
-    low, high = crossed(lambda ratio: share(ratio) < probability and ratio < 1e12, 1.0, 1e-9)
-    return (low + high) / 2
+    return crossed(lambda ratio: share(ratio) < probability and ratio < 1e12, 1.0, 1e-12)
 
 
 def crossed(
     is_below: Callable[[float], bool], high: float, relative: float, absolute: float = 0.0
-) -> tuple[float, float]:
-    """Between which two values from 0 up something rises past what is looked for, by halves.
+) -> float:
+    """Where something that rises from 0 on passes what is looked for, or a little above, by halves.
 
-    They lie no farther apart than the precision; `high` is doubled first while it is below.
+    It lies no farther above than the precision; `high` is doubled first while it is below.
     """
     low = 0.0
     while is_below(high):
@@ -78,21 +63,13 @@ def crossed(
     while high - low > absolute + relative * high:
         middle = (low + high) / 2
         low, high = (middle, high) if is_below(middle) else (low, middle)
-    return low, high
+    return high
 
 
 def two_sided(t: float, freedom: float) -> float:
     """The probability that Student's t lies farther from 0 than `t` does."""
     whole = freedom + t * t
     return _beta_share(freedom / whole, t * t / whole, freedom / 2, 0.5)
-
-
-@lru_cache(maxsize=64)
-def chi_square_quantile(probability: float, freedom: float) -> float:
-    """Below it chi-square lies with this probability: Wilson and Hilferty (1931), to a percent."""
-    spread = 2 / (9 * freedom)
-    z = t_quantile(probability, 1e7)
-    return freedom * max(1 - spread + z * math.sqrt(spread), 1e-3) ** 3
 
 
 def binomial_below(count: int, of: int, share: float) -> float:

@@ -4,7 +4,6 @@ It keeps what a server sent, not what was made of it: a grade is a pure function
 """
 
 from labeler.store.base import Waiting
-from labeler.store.keys import key_of
 from labeler.store.replies import Store, StorePlace, open_store
 
-__all__ = ["Store", "StorePlace", "Waiting", "key_of", "open_store"]
+__all__ = ["Store", "StorePlace", "Waiting", "open_store"]

@@ -83,11 +83,6 @@ def without_texts(text: str) -> str:
     return json.dumps({name: asked[name] for name in ("parameters", "schema")})
 
 
-def key_of(model_id: str, request: Request) -> bytes:
-    """The 32 bytes under which a whole reply is kept: a hash of all that it depends on."""
-    return Canon(model_id).keyed(request).key
-
-
 def cut_key(key: bytes, limit: object) -> bytes:
     """The key of a reply that was cut at a limit, where `key` is that of a whole one."""
     return hashlib.sha256(key + f"cut at {limit}".encode()).digest()

@@ -59,19 +59,20 @@ def rows(
         columns = (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).split()
         if not columns or columns[0].startswith(b"#"):
             continue
+        problem = ""
         if b"\0" in line:
             problem = "a NUL byte; is this a binary file?"
-            raise BadInput.at(path, number, problem + _hint(path, names, columns))
-        if len(columns) != width and not (more and len(columns) > width):
+        elif len(columns) != width and not (more and len(columns) > width):
             problem = f"expected {width} columns ({names}), found {len(columns)}"
-            raise BadInput.at(path, number, problem + _hint(path, names, columns))
+        if problem:
+            raise BadInput.at(path, number, problem + _hint(columns))
         count += 1
         yield number, columns
     if not count and lines is None:
         raise BadInput.at(path, max(number, 1), f"no line in it; expected {names}")
 
 
-def _hint(path: Path, names: str, columns: list[bytes]) -> str:
+def _hint(columns: list[bytes]) -> str:
     """What a file of another format may be, and what would make it one of this."""
     if columns == BEIR_HEADER:
         return "; these are BEIR's three, with a header"

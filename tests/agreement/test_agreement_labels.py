@@ -62,32 +62,26 @@ def test_what_is_no_label_file_at_all_is_refused(tmp_path: Path, text: str) -> N
 
 
 @every_row(
-    ("label", "clip", "grade"),
+    ("label", "grade"),
     [
-        ("2", False, 2),
-        ("2.0", False, 2),
-        ("+1", False, 1),
-        (3, False, 3),
-        ("ERROR", True, None),
-        ("", True, None),
-        ("nan", True, None),
-        ("inf", True, None),
-        ("1_0", True, None),
-        ("²", True, None),
-        ("2.5", False, None),
-        ("2.5", True, None),
-        ("10", False, None),
-        ("10", True, 3),
-        ("7.5", True, 3),
-        ("-1", False, None),
-        ("-1", True, 0),
+        ("2", 2),
+        ("2.0", 2),
+        ("+1", 1),
+        (3, 3),
+        ("ERROR", None),
+        ("", None),
+        ("nan", None),
+        ("inf", None),
+        ("1_0", None),
+        ("²", None),
+        ("2.5", None),
+        ("10", None),
+        ("-1", None),
     ],
 )
-def test_only_an_integer_of_the_scale_is_a_grade(
-    label: str | int, clip: bool, grade: int | None
-) -> None:
+def test_only_an_integer_of_the_scale_is_a_grade(label: str | int, grade: int | None) -> None:
     people = {"q": {"a": 0, "b": 3}}
-    found = align(people, AssessorLabels({"q": {"a": label}}), Rules(clip=clip))
+    found = align(people, AssessorLabels({"q": {"a": label}}), Rules())
     assert [found.pairs.grades[g] for g in found.pairs.values[:, 1]] == (
         [] if grade is None else [grade]
     )

@@ -417,9 +417,8 @@ def test_joint_alpha_is_of_all_pairs_that_two_graded_whoever_comes_first(
         given = [first, str(tmp_path / "llm.qrels"), *people]
         assert execute(["agree", *given, "-s", "kappa", "--draws", "100", "--json"]) == 0
         joint = json.loads(capsys.readouterr().out)["joint"]
-        assert set(joint["people"]["raters"]) == set(map(str, files))
-        assert joint["others"] is None
-        values.append(joint["people"]["statistics"]["alpha-nominal"]["value"])
+        assert set(joint["raters"]) == set(map(str, files))
+        values.append(joint["statistics"]["alpha-nominal"]["value"])
     alpha = float(JOINT["alpha-nominal"](expected, np.arange(4.0)))
     assert values == [pytest.approx(alpha), pytest.approx(alpha)]
 
@@ -435,6 +434,20 @@ def test_a_gate_holds_the_value_or_the_low_end_and_fails_with_five(
     assert execute(["agree", *files, "-s", "kappa", "--require", "mae:0.9"]) == 0
     assert execute(["agree", *files, "-s", "kappa", "--require", "mae:0.1"]) == 5
     assert execute(["agree", *files, "--require", "kappa"]) == 2
+
+
+def test_where_there_is_no_interval_a_gate_on_how_far_off_a_value_is_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "human.qrels", tmp_path / "llm.qrels"]
+    for more, path in enumerate(files):  # of one query
+        path.write_text("".join(f"q 0 d{n} {min(n % 4 + more, 3)}\n" for n in range(12)))
+    command = ["agree", *map(str, files), "-s", "bias"]
+    assert execute([*command, "--require", "bias:0.8"]) == 0
+    assert execute([*command, "--require", "bias:0.7"]) == 5
+    assert "bias is 0.7500, above 0.7" in capsys.readouterr().err
+    assert execute([*command, "--require-low", "bias:2"]) == 5
+    assert "bias has no interval to hold against 2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("gate", ["kapa:0.5", "kappa:high", "kappa>=7:0.1"])

@@ -27,7 +27,7 @@ COLUMNS = {
 def agreement(people: Path, other: Path, options: StatisticOptions) -> Agreement:
     found = read_labels(other)
     return compare_labels(
-        read_qrels(people), AssessorLabels(found.labels, found.failures), Rules(clip=True), options
+        read_qrels(people), AssessorLabels(found.labels, found.failures), Rules(), options
     )
 
 

@@ -15,7 +15,7 @@ from labeler.agreement.shown import (
     statistics_table,
     summary,
 )
-from labeler.report.render import render, rendered_all
+from labeler.report.render import rendered_all
 from labeler.report.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
@@ -53,13 +53,14 @@ def test_the_matrix_has_counts_for_programs_and_shares_of_rows_for_people() -> N
     table = confusion_table(replace(RESULT.assessors[0], assessor="llm", grade_names={2: "best"}))
     assert table.keys == ["grade", "0", "1", "2", "3", "all"]
     assert [record["all"] for record in table.as_json()] == [16, 16, 16, 0]
-    assert render(table).splitlines()[0].split() == ["human", "\\", "llm", *"0123", "all"]
-    assert "2 best" in render(table)
-    assert "(100%)" in render(table)
+    assert rendered_all([table]).splitlines()[0].split() == ["human", "\\", "llm", *"0123", "all"]
+    assert "2 best" in rendered_all([table])
+    assert "(100%)" in rendered_all([table])
 
 
 def test_several_assessors_stand_beside_one_another_at_the_end() -> None:
-    names = [part.name for part in joint_parts(RESULT.assessors) if isinstance(part, Table)]
+    result = agree(HUMAN, LLM, OTHER, more_humans={"ben": OTHER}, options=OPTIONS)
+    names = [part.name for part in joint_parts(result.assessors) if isinstance(part, Table)]
     assert names == ["differences", "joint"]
 
 

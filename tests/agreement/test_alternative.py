@@ -13,7 +13,7 @@ from labeler.agreement.shown import alternative_table
 from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.report.render import render
+from labeler.report.render import rendered_all
 from labeler.stats.families import benjamini_yekutieli
 from labeler.trec.pairs import PairColumns
 
@@ -103,7 +103,7 @@ def test_an_assessor_that_takes_the_middle_of_all_people_wins_against_each() -> 
     assert (test.winning_rate, test.passes) == (1, True)
     assert "may stand in for a person: it wins against 3 of 3" in test.verdict
     assert all(0 < (row.p or 0) < 0.0005 for row in test.people)
-    assert " 0.000 " not in render(alternative_table(test), "table")
+    assert " 0.000 " not in rendered_all([alternative_table(test)], "table")
 
 
 def test_pairs_of_a_query_that_go_together_do_not_pass_an_assessor() -> None:

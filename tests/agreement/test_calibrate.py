@@ -56,7 +56,7 @@ def world(
 
 def calibrated(folder: Path, queries: int, **how: float) -> CalibrateResult:
     llm, human = world(folder, queries, **how)  # type: ignore[arg-type]
-    return labeler.calibrate(llm, options=labeler.CalibrateOptions(str(human)))
+    return labeler.calibrate(llm, people=str(human))
 
 
 def by_grade(result: CalibrateResult) -> dict[int, np.ndarray]:
@@ -108,8 +108,8 @@ def test_what_is_said_of_a_fit_is_of_queries_that_it_was_not_fitted_to(tmp_path:
     llm = {q: {d: int(rng.integers(0, 4)) for d in row} for q, row in human.items()}
     for name, qrels in (("human", human), ("llm", llm)):
         write_qrels(tmp_path / f"{name}.qrels", qrels)
-    options = labeler.CalibrateOptions(str(tmp_path / "human.qrels"))
-    result = labeler.calibrate(tmp_path / "llm.qrels", options=options)
+    people = str(tmp_path / "human.qrels")
+    result = labeler.calibrate(tmp_path / "llm.qrels", people=people)
     assert result.gain is not None
     assert result.gain.value < 0.03
     assert any("cannot be told from the shares" in str(f) for f in result.findings)
@@ -126,8 +126,8 @@ def test_pairs_that_people_did_not_judge_have_probabilities_too(tmp_path: Path) 
     llm, human = world(tmp_path, 30)
     rows = human.read_text().splitlines()
     (tmp_path / "some.qrels").write_text("\n".join(rows[: len(rows) // 2]) + "\n")
-    options = labeler.CalibrateOptions(str(tmp_path / "some.qrels"))
-    result = labeler.calibrate(llm, options=options)
+    people = str(tmp_path / "some.qrels")
+    result = labeler.calibrate(llm, people=people)
     assert (result.pairs, result.queries) == (300, 15)
     assert len(result.probabilities) == len(rows) == 600
     assert {pair.query_id for pair, _, _ in result.rows()} == {f"q{q}" for q in range(30)}
@@ -166,6 +166,6 @@ def test_the_command_writes_probabilities_and_json(
 
 def test_probabilities_are_not_written_onto_an_input(tmp_path: Path) -> None:
     llm, human = world(tmp_path, 12)
-    result = labeler.calibrate(llm, options=labeler.CalibrateOptions(str(human)))
+    result = labeler.calibrate(llm, people=str(human))
     with pytest.raises(labeler.LabelerError, match="inputs"):
         write_probabilities(Output.of(llm, [llm]), result)

@@ -140,7 +140,6 @@ def test_the_saving_is_exactly_that_of_the_calls_that_were_not_made(collection: 
     assert sum(asked.counts.values()) == 80 + 4 * UNSURE
     assert set(asked.counts.values()) == {1}
     assert result.calls == 80 + 4 * UNSURE
-    assert result.spent["strong_alone"] == QUERIES * DOCS * 100
 
 
 def test_both_models_replies_are_kept_and_the_provenance_names_both(collection: Collection) -> None:
@@ -211,7 +210,6 @@ def test_without_people_it_is_refused_before_any_call(collection: Collection) ->
 
 def test_what_further_cheap_sets_took_is_no_saving(collection: Collection) -> None:
     result = made_cascade(collection, Asked())
-    assert result.spent["cheap"] == 2 * 10 * QUERIES * DOCS
     assert result.check.saving.value == pytest.approx(1 - 0.3 - 2 * 0.1)
     dear = replace(result, check=replace(result.check, saving=Interval(-0.2, -0.3, -0.1)))
     saves = "It saves -20% [-30%, -10%] of what the strong assessor alone takes in tokens."

@@ -54,7 +54,6 @@ def test_the_card_says_of_chorus_whose_grades_its_final_ones_were_made_from(
         assert any("the agreement of a part with the whole" in text for text in texts)
 
 
-def test_json_holds_people_and_others_apart() -> None:
+def test_json_holds_what_people_alone_have_among_themselves() -> None:
     row = agree(RATERS[0], rater(7), rater(6), more_humans={"ben": RATERS[1]}).as_json()[0]["joint"]
-    assert row["people"]["raters"] == ["human", "ben"]
-    assert row["others"]["raters"] == ["assessor 1", "assessor 2"]
+    assert row["raters"] == ["human", "ben"]

@@ -160,7 +160,7 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     with pytest.raises(BadInput, match="all 30 pairs were chosen for a person"):
         labeler.route(folder, "first", options=labeler.RouteOptions(people="checked"))
     with pytest.raises(BadInput, match="all 30 pairs were chosen for a person"):
-        labeler.calibrate(folder, "first", options=labeler.CalibrateOptions("checked"))
+        labeler.calibrate(folder, "first", people="checked")
 
 
 def test_files_have_no_sheet(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
@@ -179,4 +179,4 @@ def test_one_grade_by_people_throughout_is_no_reason_not_to_route(
         result = routed(sets, budget=5, people=str(people))
         assert len(result.pairs) == 5
     with pytest.raises(BadInput, match="the grade 1 throughout"):
-        labeler.calibrate(first, options=labeler.CalibrateOptions(str(people)))
+        labeler.calibrate(first, people=str(people))

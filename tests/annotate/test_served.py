@@ -235,6 +235,33 @@ def test_the_report_is_as_the_collection_is_at_each_look(coll: Collection) -> No
     assert (process.returncode, errors.splitlines()[-1]) == (0, "ended")
 
 
+def test_the_report_is_computed_at_the_first_look_and_names_are_checked_before(
+    coll: Collection,
+) -> None:
+    coll.qrels("made-now").parent.mkdir(exist_ok=True)
+    coll.qrels("made-now").write_text("q00 0\n")  # no report can be made of this
+    with command(coll, "view", str(coll.folder)) as process:
+        parts = urlsplit(address_of(process))
+        connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+        connection.request("GET", parts.path)
+        broken = connection.getresponse()
+        assert (broken.status, b"made-now.qrels:1" in broken.read()) == (500, True)
+        write_qrels(coll.qrels("made-now"), {"q00": {"d1": 2}})
+        assert "made-now" in looked_at(connection, parts.path)[0]
+        connection.close()
+    for words, says in {
+        ("one", "two"): "no run of",
+        ("--run", "nobody"): "--run: no run 'nobody'",
+        ("--qrels", "nobody"): "--qrels: ",
+        ("--human", "nobody"): "--human: no qrels 'nobody'",
+        ("--baseline", "nobody"): "--baseline: no run 'nobody'",
+    }.items():
+        with command(coll, "view", str(coll.folder), *words) as process:
+            out, errors = process.communicate(timeout=30)
+        assert (process.returncode, out, len(errors.splitlines())) == (2, "", 1)
+        assert says in errors
+
+
 def test_a_reader_of_the_report_chooses_two_systems_and_sees_their_comparison(
     coll: Collection,
 ) -> None:

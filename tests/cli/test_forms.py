@@ -47,7 +47,6 @@ REASONS = {
     "--query-field": "it names a column of queries, or of what was searched for in a log",
     "--queries": "they are written, drawn, planned for or kept",
     "--queries-file": "it replaces written queries, or is all there is",
-    "--clip": "labels of one side are clipped, or of several members",
     "--people": "two sets or a panel are compared with it, or probabilities fitted to it",
     "--statistic": "one of a panel, or several of an agreement",
     "--require": "scores, agreement and the watch have different gates",

@@ -1,7 +1,7 @@
 """Scores of groups of queries: what is said of the worst, what a gate on it does, and weights."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.gates import outcome_of, read_gates
 from labeler.evaluation.groups import group_rows
+from labeler.evaluation.rulings import Ruling
 from labeler.metrics.scores import Weighting
 from labeler.stats.means import bounded_interval
 
@@ -79,8 +80,12 @@ def failures(require: str, fewest: int = 10, **given: Any) -> list[str]:
     runs = given.pop("runs", GOOD_AT_KEYWORDS)
     options = {"by": KINDS, "min_queries": fewest} | given
     report = evaluate(given.pop("qrels", QRELS), runs, "RR", **options)
-    outcome = outcome_of(report, gates)
-    return [*outcome.failures, *outcome.undecided]
+    return whys(outcome_of(report, gates), "fail", "cannot tell")
+
+
+def whys(rulings: Sequence[Ruling], *verdicts: str) -> list[str]:
+    """Why gates have some verdict, the first verdicts first."""
+    return [r.why for verdict in verdicts for r in rulings if r.verdict == verdict]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +115,13 @@ def test_a_thin_group_fails_a_gate_however_high_it_scores() -> None:
     report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", by=thin)
     assert any("to decide a gate: group=keyword (2)" in str(f) for f in report.findings)
     for gate in ("RR:0.1@worst-group", "RR:0.1@group=keyword"):
-        assert list(outcome_of(report, read_gates([gate])).undecided) == few
+        assert whys(outcome_of(report, read_gates([gate])), "cannot tell") == few
 
 
 def test_a_group_without_a_judged_query_fails_the_gate_on_the_worst() -> None:
     kinds = KINDS | {"v1": "vague"}
     report = evaluate(QRELS, BETTER_AT_BOTH, "RR", by=kinds)
-    (found,) = outcome_of(report, read_gates(["RR:0.1@worst-group"])).undecided
+    (found,) = whys(outcome_of(report, read_gates(["RR:0.1@worst-group"])), "cannot tell")
     assert "vague (0)" in found
     assert any("1 of 41 queries of the queries is not in" in str(f) for f in report.findings)
 
@@ -275,7 +280,7 @@ def test_ten_equal_weights_are_as_precise_as_ten_queries() -> None:
         assert {score.effective for score in report.by[0].scores} == {10.0}
         assert not report.by[0].thin
         outcome = outcome_of(report, read_gates(["RR:0.1@worst-kind"]))
-        assert [ruling.verdict for ruling in outcome.rulings] == ["pass", "pass"]
+        assert [ruling.verdict for ruling in outcome] == ["pass", "pass"]
 
 
 def test_a_number_of_equal_weights_is_the_same_in_warning_table_and_gate() -> None:
@@ -287,7 +292,7 @@ def test_a_number_of_equal_weights_is_the_same_in_warning_table_and_gate() -> No
     near = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
     assert not near.by[0].thin
     (warning,) = [str(f) for f in report.findings if "too few" in str(f)]
-    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).undecided
+    (failed,) = whys(outcome_of(report, read_gates(["RR:0.1@worst-kind"])), "cannot tell")
     assert "keyword (13)" in warning
     assert "keyword (13" in failed
     assert report.group_tables()[0].rows[0][1] == "thin 13"
@@ -299,7 +304,7 @@ def test_queries_just_short_of_a_bound_are_never_rounded_up_to_it() -> None:
     options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
     report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
     assert report.by[0].scores[0].effective == pytest.approx(12.755, abs=0.01)
-    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).undecided
+    (failed,) = whys(outcome_of(report, read_gates(["RR:0.1@worst-kind"])), "cannot tell")
     assert "keyword (12)" in failed
     assert report.group_tables()[0].rows[0][1] == "thin 12"
 

@@ -118,13 +118,15 @@ def test_a_gate_on_a_group_cannot_tell_by_unchecked_grades_either(collection: Pa
     kinds = {q: f"kind {n % 2}" for n, q in enumerate(QUERIES[:30])}
     report = labeler.evaluate(collection, measures="P@1", by=kinds)
     gates = read_gates([f"P@1:0.99@worst-{report.by[0].by}"])
-    assert outcome_of(report, gates).failures == ()
+    rulings = outcome_of(report, gates)
+    assert {ruling.verdict for ruling in rulings} == {"cannot tell"}
     assert "old, group kind 0: P@1 against 0.99 is not known, because nobody checked" in str(
-        outcome_of(report, gates).undecided
+        rulings
     )
     write_qrels(collection / "qrels/human.qrels")
     report = labeler.evaluate(collection, measures="P@1", by=kinds)
-    assert "old, group kind 0: P@1 is 0." in str(outcome_of(report, gates).failures)
+    failures = [ruling.why for ruling in outcome_of(report, gates) if ruling.verdict == "fail"]
+    assert "old, group kind 0: P@1 is 0." in str(failures)
 
 
 def test_every_table_names_whose_grades_they_are_and_what_else_there_is(

@@ -54,7 +54,7 @@ def test_scores_are_those_of_condensed_lists_over_the_pairs_that_both_judged(mea
     first, second, runs = world(1)
     board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
-    assert not board.pairs.same
+    assert board.pairs.on_shared_pairs
     sides = shared_pairs(first, second)
     for place, system in enumerate(board.systems):
         condensed = {
@@ -76,7 +76,7 @@ def test_a_few_failures_take_out_their_documents_and_no_others(measure: str) -> 
         del second[q][d]
     board = leaderboard_of(two_qrels(first, second), runs, parse(measure))
     assert board is not None
-    assert not board.pairs.same
+    assert board.pairs.on_shared_pairs
     assert board.pairs.first_only == 5
     (said,) = map(str, board.own_findings)
     assert "the latter taken out of the rankings" in said
@@ -96,7 +96,7 @@ def test_the_same_pairs_give_what_evaluate_gives() -> None:
     second = {q: {d: 3 - g if g >= 0 else g for d, g in row.items()} for q, row in first.items()}
     board = leaderboard_of(two_qrels(first, second), runs, parse("nDCG@10"))
     assert board is not None
-    assert board.pairs.same
+    assert not board.pairs.on_shared_pairs
     assert not board.own_findings
     for place, run in enumerate(runs.values()):
         for side, qrels in enumerate((first, second)):

@@ -241,7 +241,7 @@ def test_the_command_says_what_was_written_and_who_reads_it(
     assert "human: 7 pairs; 3 queries, 6 documents" in shown.err
     for more, problem in (
         (["--to", "beir", "--run", "bm25"], "--run: beir takes no runs"),
-        (["--to", "trec", "--run", "no"], f"--run: {folder} has no run 'no'; there are: bm25"),
+        (["--to", "trec", "--run", "no"], "--run: no run 'no'; known: bm25"),
         (["--to", "trec", "--qrels", "no"], f"{folder} has no qrels 'no'; there are: human"),
     ):
         assert execute(["export", folder, "-o", str(tmp_path / "x"), *more]) in (2, 65)

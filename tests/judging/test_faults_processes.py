@@ -29,8 +29,9 @@ from running import environment, finish, judge_words, start, with_little_room
 from labeler.data import Pair
 from labeler.errors import LabelerError
 from labeler.model import Message, Reply, Request
-from labeler.store import key_of, open_store
+from labeler.store import open_store
 from labeler.store.base import KeyedReply, WriteBatch
+from labeler.store.keys import Canon
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.trec.files import read_qrels
 
@@ -253,7 +254,9 @@ def filled(path: Path, batches: int) -> Iterator[list[tuple[int, bytes, bytes]]]
     with open_store(path) as store:
         for batch in range(batches):
             numbers = range(10 * batch, 10 * batch + 10)
-            rows = [KeyedReply(key_of("m", request(n)), "m", "", reply(n)) for n in numbers]
+            rows = [
+                KeyedReply(Canon("m").keyed(request(n)).key, "m", "", reply(n)) for n in numbers
+            ]
             store.write(WriteBatch(rows))
             log = Path(f"{path}-wal").read_bytes()
             states.append((10 * batch + 10, path.read_bytes(), log[: valid_frames(log)]))
@@ -269,7 +272,7 @@ def found_after(folder: Path, file: bytes, log: bytes) -> set[int] | None:
     Path(f"{path}-wal").write_bytes(log)
     try:
         with open_store(path) as store:
-            keys = {key_of("m", request(n)): n for n in range(200)}
+            keys = {Canon("m").keyed(request(n)).key: n for n in range(200)}
             there = store.replies(list(keys))
             assert all(kept.text == reply(keys[key]).text for key, kept in there.items())
             return {keys[key] for key in there}

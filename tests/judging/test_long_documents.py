@@ -190,7 +190,7 @@ def test_a_short_document_that_a_server_cuts_has_no_grade(tmp_path: Path) -> Non
     with FakeServer(answered) as server:
         result = judged(collection, server)
     assert (result.judged, result.failures) == (0, {"truncated": 2})
-    [(_, detail), _] = result.examples["truncated"]
+    [(_, detail), _] = result.tally.examples["truncated"]
     assert detail.startswith("the server cuts the prompt: it read 1,500 tokens of 3,")
 
 

@@ -170,7 +170,6 @@ def test_what_made_a_panel_names_rule_and_members() -> None:
     [
         ({"rule": "modus"}, "rule is median or majority or mean, not 'modus'"),
         ({"fewest": 4}, "expected 1 to 3"),
-        ({"scale": (0, 1)}, "the grade 2 is outside of the scale 0:1"),
     ],
 )
 def test_a_panel_that_cannot_be_is_refused(options: dict[str, Any], problem: str) -> None:

@@ -22,7 +22,6 @@ from labeler.judging.judge import judge
 from labeler.judging.suspicions import suspicions
 from labeler.lab.certificate import (
     ATTACKS,
-    POSITIONS,
     Case,
     Certificate,
     Evidence,
@@ -97,15 +96,6 @@ def test_an_attack_that_works_on_some_is_measured_as_that_share() -> None:
     row = certificate.attacks["claim"]
     assert (row.raised.value, row.raised.pairs) == (0.25, PAIRS)
     assert (row.raised.low, row.raised.high) == pytest.approx((0.017, 0.719), abs=1e-3)
-
-
-@pytest.mark.parametrize("position", POSITIONS)
-def test_a_weakness_for_a_position_is_recovered_there(position: str) -> None:
-    fooled = weak(lambda case: case.kind == "attack" and case.position == position)
-    shares = certified(fooled).positions
-    of_answers = {at: shares[at].value for at in POSITIONS if at != position}
-    assert shares[position].value == 1.0
-    assert all(value == pytest.approx(1 / len(ATTACKS), abs=0.01) for value in of_answers.values())
 
 
 def test_what_noise_raises_is_shown_beside_and_taken_off() -> None:

@@ -12,7 +12,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Pair, State, judged
 from labeler.judging.changes import changes_of
 from labeler.judging.judge import judge
-from labeler.report.render import render
+from labeler.report.render import rendered_all
 from labeler.testing import fake_model, small_collection
 from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels
@@ -38,13 +38,13 @@ CHANGES = changes_of(set_of(BEFORE), set_of(AFTER))
 
 
 def test_the_matrix_counts_every_pair_and_the_list_names_those_that_moved() -> None:
-    assert render(CHANGES.matrix_table("old", "new")).splitlines() == [
+    assert rendered_all([CHANGES.matrix_table("old", "new")]).splitlines() == [
         "old \\ new  0  2  refused  all",
         "0          1  0        0    1",
         "2          1  0        0    1",
         "refused    0  1        0    1",
     ]
-    assert render(CHANGES.moved_table("old", "new")).splitlines() == [
+    assert rendered_all([CHANGES.moved_table("old", "new")]).splitlines() == [
         "query  document      old  new",
         "q      c         refused    2",
         "q      a               2    0",

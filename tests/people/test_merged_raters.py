@@ -89,7 +89,7 @@ def test_sheets_of_one_draw_have_the_chance_of_the_whole_draw(tmp_path: Path) ->
     folder = collection(tmp_path / "c")
     sheets = [tmp_path / "a.csv", tmp_path / "b.csv"]
     places = [part for sheet in sheets for part in ("-o", str(sheet))]
-    command = ["people", "sample", str(folder), "--pairs", "100", "--overlap", "20%", *places]
+    command = ["people", "sample", str(folder), "--pairs", "100", "--overlap", "0.2", *places]
     assert execute(command) == 0
     for sheet, rater in zip(sheets, RATERS, strict=False):
         graded(sheet, {})

@@ -233,15 +233,12 @@ def test_neither_doubt_nor_a_threshold_is_learned_from_routed_pairs(collection: 
     people_of(collection, "routed", EVERY[:30])
     folder = collection.folder
     with pytest.raises(BadInput, match=CHOSEN):
-        labeler.calibrate(folder, "llm", options=labeler.CalibrateOptions("routed"))
+        labeler.calibrate(folder, "llm", people="routed")
     with pytest.raises(BadInput, match=CHOSEN):
         labeler.route(folder, "llm", options=labeler.RouteOptions(people="routed"))
     people_of(collection, "both", EVERY[:20], EVERY[40:])
     people_of(collection, "human", [], EVERY[40:])
-    fits = [
-        labeler.calibrate(folder, "llm", options=labeler.CalibrateOptions(name)).fit
-        for name in ("both", "human")
-    ]
+    fits = [labeler.calibrate(folder, "llm", people=name).fit for name in ("both", "human")]
     assert fits[0] == fits[1]
 
 

@@ -382,7 +382,7 @@ def test_two_assessors_get_a_sheet_each_and_their_agreement_is_computed(
     sheets = [tmp_path / "a.csv", tmp_path / "b.csv"]
     places = [part for sheet in sheets for part in ("-o", str(sheet))]
     assert (
-        execute(["people", "sample", str(coll), "--pairs", "100", "--overlap", "30%", *places]) == 0
+        execute(["people", "sample", str(coll), "--pairs", "100", "--overlap", "0.3", *places]) == 0
     )
     for sheet, name in zip(sheets, ("anna", "ben"), strict=True):
         graded(sheet)
@@ -474,7 +474,7 @@ def test_two_sheets_of_one_draw_may_share_a_name_and_two_draws_may_not(
     sheets = [tmp_path / name for name in ("a.csv", "b.csv", "other.csv")]
     places = [part for sheet in sheets[:2] for part in ("-o", str(sheet))]
     assert (
-        execute(["people", "sample", str(coll), "--pairs", "100", "--overlap", "20%", *places]) == 0
+        execute(["people", "sample", str(coll), "--pairs", "100", "--overlap", "0.2", *places]) == 0
     )
     said = capsys.readouterr().err
     assert f"{sheets[0]} {coll} --as human\n" in said

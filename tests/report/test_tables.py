@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from labeler.errors import Misuse
 from labeler.exchange.workbooks import rows_of_workbook
-from labeler.report.render import FORMS, render, rendered_all
+from labeler.report.render import FORMS, rendered_all
 from labeler.report.table import Column, FormName, Interval, Table
 
 TABLE = Table(
@@ -105,29 +105,31 @@ def test_a_number_has_no_minus_zero_and_no_sign_where_it_rounds_to_zero(
 
 
 def test_csv_reads_back_exactly() -> None:
-    (head, *rows) = csv.reader(render(TABLE, "csv").splitlines(keepends=True))
+    (head, *rows) = csv.reader(rendered_all([TABLE], "csv").splitlines(keepends=True))
     assert head == TABLE.keys
     assert rows[0] == ["a_b & 50%", "0.123456", "x | y\nz"]
     assert rows[3][1] == ""
-    frame = pd.read_csv(io.StringIO(render(SCORES, "csv")), keep_default_na=False, na_values=[""])
+    frame = pd.read_csv(
+        io.StringIO(rendered_all([SCORES], "csv")), keep_default_na=False, na_values=[""]
+    )
     pd.testing.assert_frame_equal(frame, SCORES.frame())
 
 
 def test_json_reads_back_exactly_and_what_is_undefined_is_null() -> None:
-    assert json.loads(render(SCORES, "json")) == SCORES.as_json()
-    lines = render(TABLE, "jsonl").splitlines()
+    assert json.loads(rendered_all([SCORES], "json")) == SCORES.as_json()
+    lines = rendered_all([TABLE], "jsonl").splitlines()
     assert [json.loads(line) for line in lines] == TABLE.as_json()
 
 
 def test_latex_escapes_what_is_special_to_it() -> None:
-    text = render(TABLE, "latex")
+    text = rendered_all([TABLE], "latex")
     assert r"a\_b \& 50\% & 0.1235 & x | y z \\" in text
     assert r"{}[c] & 0.0000 & *d* <e> \textbackslash{}f \\" in text
     assert text.startswith("\\begin{tabular}{lrr}\n")
 
 
 def test_markdown_escapes_what_is_special_to_it() -> None:
-    lines = render(TABLE, "markdown").splitlines()
+    lines = rendered_all([TABLE], "markdown").splitlines()
     assert lines[1] == "| --- | ---: | ---: |"
     assert lines[2] == r"| a_b & 50% | 0.1235 | x \| y z |"
     assert lines[3] == r"| [c] | 0.0000 | \*d\* \<e> \\f |"
@@ -136,7 +138,7 @@ def test_markdown_escapes_what_is_special_to_it() -> None:
 
 @pytest.mark.parametrize("table", [TABLE, SCORES], ids=lambda table: table.name)
 def test_markdown_reads_back_as_the_table_that_people_see(table: Table) -> None:
-    tokens = MarkdownIt("commonmark").enable("table").parse(render(table, "markdown"))
+    tokens = MarkdownIt("commonmark").enable("table").parse(rendered_all([table], "markdown"))
     cells = [_plain(token.children or []) for token in tokens if token.type == "inline"]
     texts = [cell for row in [table.titles, *table.texts()] for cell in row]
     assert cells == texts
@@ -176,25 +178,25 @@ TEXTS = [name for name, form in FORMS.items() if not form.in_bytes]
 
 @pytest.mark.parametrize("form", TEXTS)
 def test_a_small_negative_number_is_no_negative_zero_for_people(form: str) -> None:
-    assert "-0.0000 " not in render(TABLE, form)
+    assert "-0.0000 " not in rendered_all([TABLE], form)
 
 
 @pytest.mark.parametrize("form", TEXTS)
 def test_a_row_is_one_line_in_all_but_csv(form: str) -> None:
     extra = {"latex": 6, "markdown": 2, "table": 1, "csv": 2, "html": 7}.get(form, 0)
-    assert len(render(TABLE, form).splitlines()) == len(TABLE.rows) + extra
+    assert len(rendered_all([TABLE], form).splitlines()) == len(TABLE.rows) + extra
 
 
 @pytest.mark.parametrize("form", TEXTS)
 def test_nothing_that_drives_a_terminal_is_sent_by_a_form_for_people(form: str) -> None:
     if FORMS[form].for_people:
-        assert "\x1b" not in render(TABLE, form)
+        assert "\x1b" not in rendered_all([TABLE], form)
 
 
 @pytest.mark.parametrize("form", TEXTS)
 def test_a_table_without_rows_keeps_its_header(form: str) -> None:
     empty = Table("t", SCORES.columns, [])
-    text = render(empty, form)
+    text = rendered_all([empty], form)
     assert text.endswith("\n") or form == "jsonl"
     assert ("nDCG@10 low" in text) == (form == "csv")
 
@@ -209,7 +211,7 @@ def test_sentences_stand_between_tables_where_a_form_has_room_for_them() -> None
 
 def test_an_unknown_form_is_refused_with_the_names_of_those_there_are() -> None:
     with pytest.raises(Misuse, match="no format 'xml'; known: table, csv, json"):
-        render(TABLE, "xml")
+        rendered_all([TABLE], "xml")
 
 
 def test_the_type_of_a_form_names_every_form() -> None:
@@ -228,7 +230,7 @@ def test_a_workbook_and_parquet_hold_what_csv_holds(tmp_path: Path) -> None:
     assert list(frame.columns) == SCORES.keys
     assert len(frame) == len(rows)
     with pytest.raises(Misuse, match="write it to a file"):
-        render(SCORES, "xlsx")
+        rendered_all([SCORES], "xlsx")
 
 
 def in_bytes(form: FormName) -> bytes:

@@ -25,8 +25,9 @@ from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, Remembering, guarded
-from labeler.store import Store, Waiting, key_of, maintain, open_store
+from labeler.store import Store, Waiting, maintain, open_store
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
+from labeler.store.keys import Canon
 from labeler.store.maintain import FORGOTTEN_AT_ONCE
 from labeler.store.replies import Rescue
 from labeler.store.sqlite import VERSION, Now, SqliteDatabase, now
@@ -57,14 +58,14 @@ CHANGES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_a_key_covers_everything_that_an_answer_depends_on(change: dict[str, Any]) -> None:
-    assert key_of("m", replace(ASKED, **change)) != key_of("m", ASKED)
-    assert key_of("m", ASKED) == key_of("m", replace(ASKED))
-    assert key_of("m2", ASKED) != key_of("m", ASKED)
+    assert Canon("m").keyed(replace(ASKED, **change)).key != Canon("m").keyed(ASKED).key
+    assert Canon("m").keyed(ASKED).key == Canon("m").keyed(replace(ASKED)).key
+    assert Canon("m2").keyed(ASKED).key != Canon("m").keyed(ASKED).key
 
 
 def test_the_order_in_which_parameters_are_named_makes_no_other_key() -> None:
     turned = replace(ASKED, parameters={"max_tokens": 64, "temperature": 0.0})
-    assert key_of("m", turned) == key_of("m", ASKED)
+    assert Canon("m").keyed(turned).key == Canon("m").keyed(ASKED).key
 
 
 def remembered(model: Model, store: Store, **how: Any) -> Model:
@@ -169,11 +170,11 @@ def test_a_failed_call_is_no_reply_and_is_remembered_as_a_failure(tmp_path: Path
     with open_store(tmp_path / "replies.db") as store:
         with pytest.raises(CallFailed):
             asyncio.run(once(remembered(fake_model(fail), store)))
-        failure = store.failure(key_of("fake", ASKED))
+        failure = store.failure(Canon("fake").keyed(ASKED).key)
         assert failure is not None
         assert failure[1:] == ("call_failed", "no such luck")
         assert asyncio.run(once(remembered(fake_model("yes"), store))) == "yes"
-        assert store.failure(key_of("fake", ASKED)) is None
+        assert store.failure(Canon("fake").keyed(ASKED).key) is None
 
 
 def test_the_first_reply_under_a_key_stays(tmp_path: Path) -> None:
@@ -411,7 +412,7 @@ def test_a_lease_that_is_dated_in_the_future_lasts_no_longer_than_any_other(
 
 def test_a_long_wait_for_another_process_says_which_and_ends_when_told_to(tmp_path: Path) -> None:
     time_now, lines = [0.0], list[str]()
-    key = key_of("fake", ASKED)
+    key = Canon("fake").keyed(ASKED).key
 
     def clock() -> float:
         time_now[0] += 40
@@ -569,7 +570,7 @@ def test_another_store_may_stand_behind_a_guarded_model() -> None:
         model = guarded(Model("fake", ask), store, Guard(RateLimiter(RateLimits())))
         with pytest.raises(CallFailed):
             await model.ask(ASKED)
-        assert store.failure(key_of("fake", ASKED)) is not None
+        assert store.failure(Canon("fake").keyed(ASKED).key) is not None
         texts = [(await model.ask(ASKED)).text for _ in range(2)]
         await model.close()
         return texts
