@@ -70,8 +70,9 @@ def main() -> None:
             for at, (low, high) in enumerate(ends):
                 (c,) = by.by(by.measures[at])
                 apart = truths[new][at] - truths[old][at]
-                holds = low <= truths[new][at] <= high, c.low <= apart <= c.high
-                told = not c.low <= 0 <= c.high
+                least, most = c.low - lean, c.high + lean
+                holds = low <= truths[new][at] <= high, least <= apart <= most
+                told = not least <= 0 <= most
                 verdicts = told, told < (c.by_test in TOLD), told and c.difference * apart < 0
                 figures.append((errors[at] ** 2, *holds, *verdicts))
         for at, measure in enumerate(MEASURES):

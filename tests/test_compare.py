@@ -237,7 +237,7 @@ def test_a_lead_that_filled_holes_may_have_made_is_not_known(tmp_path: Path) -> 
     rng, ids = np.random.default_rng(0), [f"q{n}" for n in range(60)]
     people = {q: {f"d{d}": int(rng.random() < 0.5) for d in range(10)} for q in ids}
     llm = [f"{q} 0 {doc} {grade}\n" for q, row in people.items() for doc, grade in row.items()]
-    llm += [f"{q} 0 own {int(rng.random() < 0.68)}\n" for q in ids]
+    llm += [f"{q} 0 own {int(rng.random() < 0.65)}\n" for q in ids]
     (tmp_path / "llm.qrels").write_text("".join(llm))
     old = {q: {f"d{d}": float(-d) for d in range(10)} for q in ids}
     new = {q: {**dict(islice(row.items(), 9)), "own": -10.0} for q, row in old.items()}
@@ -246,14 +246,13 @@ def test_a_lead_that_filled_holes_may_have_made_is_not_known(tmp_path: Path) -> 
     (lead,) = report.comparisons
     assert lead.by_test == "better"
     assert lead.low <= 0 < lead.difference
-    assert lead.effect.low == 0
     assert lead.verdict == "not known"
     assert str(lead.doubt).startswith(
-        "not known, because 10% of the first documents of new have llm's grades alone; next: "
+        "not known, because 10% of the first documents of new were holes that are filled; next: "
     )
     assert str(lead.doubt).endswith("--sheet holes.csv (about 1.0 pairs a query)")
     values = dict(zip(("old", "new"), report.runs, strict=True))
-    reach = 0.1 * (0.15 + 600**-0.5) * values["new"].scores.values.max()
+    reach = 0.1 * (0.1 + 600**-0.5)
     plain = intervals(replace(values["new"].scores, lean=0.0), 0)["P@10"]
     assert values["new"].means()["P@10"][1:] == pytest.approx((plain[0] - reach, plain[1] + reach))
     how = EvaluationOptions(

@@ -170,10 +170,11 @@ def equivalences(
                 continue
             both = np.array([comparing.scores[side].of(measure) for side in (run, baseline)])
             scores, base = both[:, ~np.isnan(both).any(axis=0)]
-            reach = comparing.reach((run, baseline), measure)
-            low, high = np.add(bounds(scores, base, measure), (-reach, reach)).tolist()
+            low, high = bounds(scores, base, measure)
             if run in ends:  # of few queries they may lie outside the interval
                 low, high = max(low, ends[run][0]), min(high, ends[run][1])
+            reach = math.hypot(*(comparing.scores[side].lean for side in (run, baseline)))
+            low, high = low - reach, high + reach
             least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
             yield Equivalence(
                 run,

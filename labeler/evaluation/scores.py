@@ -60,9 +60,10 @@ class Comparison:
     best`, the same of few queries; `all pairs`; `hsd`; and `pair`, of two runs alone.
 
     `effect` is the difference in standard deviations of the queries' differences, with an interval
-    of this pair alone that leaves 0 out exactly where `low` and `high` do. `by_test` is what the
-    test alone says. With a `doubt` the verdict is not known. `unchecked` is the assessor whose
-    grades these scores are by, where nobody checked them.
+    of this pair alone that leaves 0 out exactly where the test tells the two apart: `by_test` is
+    what it says. Where holes are filled, `low` and `high` lie further out (`GradesUsed.lean`). With
+    a `doubt` the verdict is not known. `unchecked` is the assessor whose grades these scores are
+    by, where nobody checked them.
     """
 
     run: str
@@ -162,10 +163,6 @@ class Comparing:
     seed: int
     compare: Compare = "best"
 
-    def reach(self, names: Sequence[str], measure: Measure) -> float:
-        """How far off the difference of two runs may be by the grades that fill holes."""
-        return math.hypot(*(self.scores[name].reach(measure) for name in names))
-
     @cached_property
     def measures(self) -> list[Measure]:
         """The measures that are means over queries."""
@@ -189,10 +186,6 @@ class Comparing:
         base = None if self.baseline is None else names.index(self.baseline)
         family = FAMILIES[self.compare]
         starts = systems.estimates.tolist()
-        verdicts = []
-        for v in compared(systems, base, family, self.seed):
-            reach = self.reach((names[v.first], names[v.second]), measure)
-            verdicts.append(replace(v, low=v.low - reach, high=v.high + reach))
         return [
             Comparison(
                 names[v.first],
@@ -209,7 +202,7 @@ class Comparing:
                 v.family,
                 v.word,
             )
-            for v in verdicts
+            for v in compared(systems, base, family, self.seed)
         ]
 
 
@@ -364,8 +357,8 @@ def intervals(scores: Scores, seed: int) -> dict[str, tuple[float, float]]:
     ends = {}
     for measure, row in zip(scores.measures, scores.values, strict=True):
         low, high = summary_interval(measure, row, seed, scores.weighting)
-        reach = scores.reach(measure)
-        ends[str(measure)] = max(low - reach, 0.0), min(high + reach, most_difference(measure))
+        most = most_difference(measure)
+        ends[str(measure)] = max(low - scores.lean, 0.0), min(high + scores.lean, most)
     return ends
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -68,10 +69,10 @@ class GradesUsed:
         """How far off the grades in the holes may take a run's score, of a measure up to 1.
 
         A system's own documents are not quite like those that both graded, of which there may be
-        few: the share that is filled, times what one of them may be off by on average.
+        few: the share that is filled, times what one of them may be off by on average. As the
+        assessor gave them, they may be off by half.
         """
-        off = LEAN + self.by_both**-0.5 if self.by_both else UNCORRECTED
-        return self.filled.get(run, 0.0) * off
+        return self.filled.get(run, 0.0) * (LEAN + max(self.by_both, 8) ** -0.5)
 
     @property
     def assessor(self) -> GradesUsed | None:
@@ -100,10 +101,8 @@ class GradesUsed:
         return f"by {self.giver}{': ' if counted else ''}{counted}{beside}"
 
 
-LEAN = 0.15
+LEAN = 0.1
 """How much better or worse one system's documents may be than others of the same grade."""
-UNCORRECTED = 0.5
-"""What an assessor's grades may be off by on average, of a gain up to 1."""
 ENOUGH_CHECKED = 25
 """An assessor of whose pairs people graded fewer is one that nobody checked."""
 
@@ -147,14 +146,13 @@ def filled_pool(
     used = GradesUsed() if path is None else grades_used(path)
     if not fill:
         return pool_from(qrels, warn, stale=stale), used
-    own, *others = (
-        PairColumns.of(of, np.int32) for of in grade_layers(qrels, fill, warn, stale=stale)
+    layers = grade_layers(qrels, fill, warn, stale=stale)
+    own, other, whole = (
+        PairColumns.of(merged_grades(of), np.int32) for of in (layers[:1], layers[1:], layers)
     )
     paths = fill_paths(path, fill)
     for line in other_prompts(paths):
         warn(line)
-    other = PairColumns.of(merged_grades(others), np.int32)
-    whole = PairColumns.of(merged_grades([own, other]), np.int32)
     filling, stems = grades_used(paths[0]), [path.stem for path in paths]
     rest = tuple(name for name in used.others if name not in stems)
     # a pool whose grades are places among all pairs
@@ -187,17 +185,12 @@ def as_people_grade(
     in_both = np.unique(first[is_both[first]])
     if len(in_both) < ENOUGH_CHECKED or not len(holes):
         return whole, 0
-    grades, coded = np.unique(np.stack([given, held]), return_inverse=True)
-    given, held = coded.reshape(2, -1)
-    counts = np.zeros((len(grades), len(grades)))
-    np.add.at(counts, (held[in_both], given[in_both]), 1)
-    # a grade that the assessor gave to no pair of people's is worth what any pair is
-    chances = counts + counts.sum(axis=0) / counts.sum()
-    reached = np.cumsum(chances, axis=1) / chances.sum(axis=1, keepdims=True)
-    drawn = [random_of("\0".join(whole.pair(row))) for row in holes.tolist()]
-    places = (reached[held[holes], :-1] <= np.array(drawn)[:, None]).sum(axis=1)
-    values = whole.value.copy()
-    values[holes] = grades[places]
+    # what people gave to pairs of each of the assessor's grades; to any, where it gave it to none
+    people, values = np.sort(given[in_both]), whole.value.copy()
+    alike = {g: np.sort(given[in_both[held[in_both] == g]]) for g in np.unique(held[in_both])}
+    for row in holes.tolist():
+        of = alike.get(held[row], people)
+        values[row] = of[int(random_of("\0".join(whole.pair(row))) * len(of))]
     return replace(whole, value=values), len(in_both)
 
 
@@ -343,13 +336,15 @@ class Trust:
             )
 
         doubt = self.of(names, measure, comparison.queries, decided)
-        is_told, low, high = comparison.by_test in TOLD, comparison.low, comparison.high
-        if doubt is None and self.grades.filling and is_told and low <= 0 <= high:
+        reach = math.hypot(*(self.runs[name].scores.lean for name in names))
+        low, high = comparison.low - reach, comparison.high + reach
+        if doubt is None and reach and comparison.by_test in TOLD and low <= 0 <= high:
             share, name = max((self.grades.filled[name], name) for name in names)
-            by, price = self.grades.filling.name, f"about {share * FIRST_RANKS:.1f} pairs a query"
-            because = f"{share:.0%} of the first documents of {name} have {by}'s grades alone"
+            because = f"{share:.0%} of the first documents of {name} were holes that are filled"
+            price = f"about {share * FIRST_RANKS:.1f} pairs a query"
             doubt = Doubt(because, self._judging(names, measure), price)
-        return replace(comparison, doubt=doubt, unchecked=self.grades.unchecked)
+        by = self.grades.unchecked
+        return replace(comparison, low=low, high=high, doubt=doubt, unchecked=by)
 
     def against_gate(
         self, names: Sequence[str], measure: str, decided: Callable[[], bool] = lambda: False

@@ -65,7 +65,7 @@ class Scores:
     """`values` has a row for each measure and a column for each query; `nan` is undefined.
 
     With a `weighting` queries count by their weights in means. `lean` is how far off grades that
-    fill holes may take a mean, in parts of the measure's largest value.
+    fill holes may take a mean, of a measure up to 1.
     """
 
     queries: tuple[str, ...]
@@ -73,10 +73,6 @@ class Scores:
     values: Floats
     weighting: Weighting | None = None
     lean: float = 0.0
-
-    def reach(self, measure: Measure) -> float:
-        """How far off a mean may be by the grades that fill holes."""
-        return self.lean and self.lean * float(np.nanmax(self.of(measure), initial=0.0))
 
     def of(self, measure: Measure) -> Floats:
         """The values of one measure, by query."""
