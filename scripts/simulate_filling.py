@@ -4,7 +4,7 @@
 People's grades are NIST's, but for a share of the pairs that one system alone returns in its top
 ten: these are holes, as a new system has them. It is held against another system, by so many of the
 43 queries drawn with replacement. The truth is by NIST's grades of all pairs, over all 43.
-A line says the error's root mean square, then how often a score's and a difference's interval held,
+A line says how often a score's and a difference's interval held,
 and the shares of comparisons told apart, not known for the holes' sake, and wrong.
 
 Usage: simulate_filling.py [--queries 25 43] [--shares 0.1 0.3 0.6 1] [--overlap 10000]
@@ -65,7 +65,6 @@ def main() -> None:
             filled, both = as_people_grade(whole, people.keep(~hole), other, some)
             lean = GradesUsed(by_both=both, filled={"new": hole[found[:, new]].mean()}).lean("new")
             scores = {"new": scored(filled, of[0], lean), "old": scored(filled, of[1])}
-            errors = (scores["new"].values - scored(people, of[0]).values).mean(axis=1)
             ends, by = intervals(scores["new"], 0).values(), Comparing(scores, "old", 0)
             for at, (low, high) in enumerate(ends):
                 (c,) = by.by(by.measures[at])
@@ -74,10 +73,10 @@ def main() -> None:
                 holds = low <= truths[new][at] <= high, least <= apart <= most
                 told = not least <= 0 <= most
                 verdicts = told, told < (c.by_test in TOLD), told and c.difference * apart < 0
-                figures.append((errors[at] ** 2, *holds, *verdicts))
+                figures.append((*holds, *verdicts))
         for at, measure in enumerate(MEASURES):
-            square, *shares = np.mean(figures[at :: len(MEASURES)], axis=0)
-            print(name, n, share, measure, f"{square**0.5:.4f}", np.round(shares, 3), flush=True)
+            shares = np.mean(figures[at :: len(MEASURES)], axis=0)
+            print(name, n, share, measure, np.round(shares, 3), flush=True)
 
 
 if __name__ == "__main__":

@@ -70,9 +70,9 @@ class GradesUsed:
 
         A system's own documents are not quite like those that both graded, of which there may be
         few: the share that is filled, times what one of them may be off by on average. As the
-        assessor gave them, they may be off by half.
+        assessor gave them, they may be off by nearly half.
         """
-        return self.filled.get(run, 0.0) * (LEAN + max(self.by_both, 8) ** -0.5)
+        return self.filled.get(run, 0.0) * (LEAN + 1 / math.sqrt(max(self.by_both, 8)))
 
     @property
     def assessor(self) -> GradesUsed | None:
