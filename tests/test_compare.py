@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,14 @@ from browser import chromium
 import labeler
 from labeler.cli import execute
 from labeler.collection.user_files import Output, collection_qrels
+from labeler.evaluation.equivalence import bounds
+from labeler.evaluation.evaluate import report_on
+from labeler.evaluation.inputs import runs_from
+from labeler.evaluation.options import EvaluationOptions
+from labeler.evaluation.scores import intervals
 from labeler.evaluation.verdicts import as_people_grade, merged_grades
 from labeler.judging.judge import JudgeOptions
+from labeler.metrics import parse
 from labeler.pipeline.compare import SystemComparison
 from labeler.pipeline.decision import decision_page
 from labeler.testing import fake_model
@@ -206,8 +213,9 @@ def test_holes_get_the_grades_that_people_give_to_what_an_assessor_grades_so() -
     own = PairColumns.of({q: dict(islice(row.items(), 5)) for q, row in truth.items()}, np.int32)
     other = PairColumns.of({q: dict.fromkeys(row, 1) for q, row in truth.items()}, np.int32)
     whole = PairColumns.of(merged_grades([own, other]), np.int32)
-    runs = {"r": {query: {f"d{d}": float(-d) for d in range(20)} for query in truth}}
-    filled, both = as_people_grade(whole, own, other, runs)
+    ranks = np.array([int(doc[1:]) for (_, doc), _ in whole.by_pair()])
+    first = np.flatnonzero(ranks < 10)
+    filled, both = as_people_grade(whole, own, other, first)
     assert both == 250
     assert {pair: grade for pair, grade in filled.by_pair() if pair in dict(own.by_pair())} == dict(
         own.by_pair()
@@ -216,12 +224,46 @@ def test_holes_get_the_grades_that_people_give_to_what_an_assessor_grades_so() -
     assert share == pytest.approx(np.mean(own.value), abs=0.15)  # two standard errors: .1
     turned = {q: dict(reversed(row.items())) for q, row in reversed(whole.as_dict().items())}
     again = PairColumns.of(turned, np.int32)  # in another order
-    redrawn, _ = as_people_grade(again, own, other, runs)
+    of_again = [int(doc[1:]) < 10 for (_, doc), _ in again.by_pair()]
+    redrawn, _ = as_people_grade(again, own, other, np.flatnonzero(of_again))
     assert redrawn.as_dict() == filled.as_dict()
     few = PairColumns.of({"q0": own["q0"]}, np.int32)
-    assert as_people_grade(whole, few, other, runs) == (whole, 0)
-    elsewhere = {"r": {query: {f"d{d}": float(d) for d in range(20)} for query in truth}}
-    assert as_people_grade(whole, own, other, elsewhere) == (whole, 0)  # below rank 10
+    assert as_people_grade(whole, few, other, first) == (whole, 0)
+    deep = np.flatnonzero(ranks >= 10)
+    assert as_people_grade(whole, own, other, deep) == (whole, 0)
+
+
+def test_a_lead_that_filled_holes_may_have_made_is_not_known(tmp_path: Path) -> None:
+    """The new system has one document a query that people did not grade, and leads by it."""
+    rng, ids = np.random.default_rng(0), [f"q{n}" for n in range(60)]
+    people = {q: {f"d{d}": int(rng.random() < 0.5) for d in range(10)} for q in ids}
+    llm = [f"{q} 0 {doc} {grade}\n" for q, row in people.items() for doc, grade in row.items()]
+    llm += [f"{q} 0 own {int(rng.random() < 0.65)}\n" for q in ids]
+    (tmp_path / "llm.qrels").write_text("".join(llm))
+    old = {q: {f"d{d}": float(-d) for d in range(10)} for q in ids}
+    new = {q: {**dict(islice(row.items(), 9)), "own": -10.0} for q, row in old.items()}
+    runs, asked = {"old": old, "new": new}, {"measures": "P@10", "baseline": "old"}
+    report = labeler.evaluate(people, runs, fill=str(tmp_path / "llm.qrels"), **asked)
+    (lead,) = report.comparisons
+    assert lead.by_test == "better"
+    assert lead.low <= 0 < lead.difference
+    assert lead.verdict == "not known"
+    assert str(lead.doubt).startswith(
+        "not known, because 10% of the first documents of new were holes that are filled; next: "
+    )
+    assert str(lead.doubt).endswith("--sheet holes.csv (about 1.0 pairs a query)")
+    values = dict(zip(("old", "new"), report.runs, strict=True))
+    reach = 0.1 * (0.1 + 600**-0.5)
+    plain = intervals(replace(values["new"].scores, lean=0.0), 0)["P@10"]
+    assert values["new"].means()["P@10"][1:] == pytest.approx((plain[0] - reach, plain[1] + reach))
+    how = EvaluationOptions(
+        ("P@10",), baseline="old", fill=str(tmp_path / "llm.qrels"), margins={"P@10": 0.03}
+    )
+    (margin,) = report_on(people, runs_from(runs, people), how).equivalences
+    measure = parse("P@10")
+    sides = [values[name].scores.of(measure) for name in ("new", "old")]
+    low, high = bounds(*sides, measure)
+    assert (margin.low, margin.high) == pytest.approx((low - reach, high + reach))
 
 
 def test_grades_of_an_older_prompt_fill_no_hole_without_a_word(coll: Path) -> None:

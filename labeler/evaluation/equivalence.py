@@ -173,6 +173,8 @@ def equivalences(
             low, high = bounds(scores, base, measure)
             if run in ends:  # of few queries they may lie outside the interval
                 low, high = max(low, ends[run][0]), min(high, ends[run][1])
+            reach = math.hypot(*(comparing.scores[side].lean for side in (run, baseline)))
+            low, high = low - reach, high + reach
             least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
             yield Equivalence(
                 run,

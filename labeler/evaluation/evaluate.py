@@ -157,7 +157,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         text = "are as it gave them: too few of its pairs have people's to correct them"
         if grades.by_both:
             text = f"are drawn as people grade what it grades so, by {both} that both graded"
-        text = f"{text}; how far that is off is not in the intervals"
+        text = f"{text}; intervals allow for how far off that may be"
         findings.append(Finding(f"{options.fill}'s grades in the holes {text}", level="note"))
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)
@@ -168,6 +168,9 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
     scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings
     scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
+    scored = [
+        replace(run, scores=replace(run.scores, lean=grades.lean(run.name))) for run in scored
+    ]
     findings += of_runs
     comparing = compared(scored, options, findings)
     of_margins: tuple[Equivalence, ...] = ()

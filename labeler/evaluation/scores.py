@@ -60,9 +60,10 @@ class Comparison:
     best`, the same of few queries; `all pairs`; `hsd`; and `pair`, of two runs alone.
 
     `effect` is the difference in standard deviations of the queries' differences, with an interval
-    of this pair alone that leaves 0 out exactly where `low` and `high` do. `by_test` is what the
-    test alone says. With a `doubt` the verdict is not known. `unchecked` is the assessor whose
-    grades these scores are by, where nobody checked them.
+    of this pair alone that leaves 0 out exactly where the test tells the two apart: `by_test` is
+    what it says. Where holes are filled, `low` and `high` lie further out (`GradesUsed.lean`). With
+    a `doubt` the verdict is not known. `unchecked` is the assessor whose grades these scores are
+    by, where nobody checked them.
     """
 
     run: str
@@ -349,11 +350,16 @@ class RunScores:
 
 
 def intervals(scores: Scores, seed: int) -> dict[str, tuple[float, float]]:
-    """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
-    return {
-        str(measure): summary_interval(measure, row, seed, scores.weighting)
-        for measure, row in zip(scores.measures, scores.values, strict=True)
-    }
+    """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined.
+
+    It reaches further where grades that fill holes may be off.
+    """
+    ends = {}
+    for measure, row in zip(scores.measures, scores.values, strict=True):
+        low, high = summary_interval(measure, row, seed, scores.weighting)
+        most = most_difference(measure)
+        ends[str(measure)] = max(low - scores.lean, 0.0), min(high + scores.lean, most)
+    return ends
 
 
 def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) -> Rankings:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from labeler.arrays import Integers
 from labeler.collection.layout import HUMAN, collection_of_qrels
 from labeler.collection.user_files import COMPARED, run_name
 from labeler.errors import BadInput, about
@@ -48,8 +51,8 @@ class GradesUsed:
 
     `models` graded where `whose` is not people. `others` are the collection's other sets by name.
     Of the pairs of a model, people graded `checked` too. Another set may be `filling` the holes;
-    `counts` is then how many grades each of both gave, and `by_both` by how many pairs of both
-    those in the holes are corrected.
+    `counts` is then how many grades each of both gave, `by_both` by how many pairs of both those in
+    the holes are corrected, and `filled` their share of each run's first documents.
     """
 
     name: str = ""
@@ -61,6 +64,16 @@ class GradesUsed:
     filling: GradesUsed | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     by_both: int = 0
+    filled: Mapping[str, float] = field(default_factory=dict)
+
+    def lean(self, run: str) -> float:
+        """How far off the grades in the holes may take a run's score, of a measure up to 1.
+
+        A system's own documents are not quite like those that both graded, of which there may be
+        few: the share that is filled, times what one of them may be off by on average. As the
+        assessor gave them, they may be off by nearly half.
+        """
+        return self.filled.get(run, 0.0) * (LEAN + 1 / math.sqrt(max(self.by_both, 8)))
 
     @property
     def assessor(self) -> GradesUsed | None:
@@ -89,6 +102,8 @@ class GradesUsed:
         return f"by {self.giver}{': ' if counted else ''}{counted}{beside}"
 
 
+LEAN = 0.1
+"""How much better or worse one system's documents may be than others of the same grade."""
 ENOUGH_CHECKED = 25
 """An assessor of whose pairs people graded fewer is one that nobody checked."""
 
@@ -132,60 +147,52 @@ def filled_pool(
     used = GradesUsed() if path is None else grades_used(path)
     if not fill:
         return pool_from(qrels, warn, stale=stale), used
-    own, *others = (
-        PairColumns.of(of, np.int32) for of in grade_layers(qrels, fill, warn, stale=stale)
+    layers = grade_layers(qrels, fill, warn, stale=stale)
+    own, other, whole = (
+        PairColumns.of(merged_grades(of), np.int32) for of in (layers[:1], layers[1:], layers)
     )
     paths = fill_paths(path, fill)
     for line in other_prompts(paths):
         warn(line)
-    other = PairColumns.of(merged_grades(others), np.int32)
-    whole = PairColumns.of(merged_grades([own, other]), np.int32)
     filling, stems = grades_used(paths[0]), [path.stem for path in paths]
     rest = tuple(name for name in used.others if name not in stems)
-    both = 0
+    # a pool whose grades are places among all pairs
+    pool, both = JudgedPairs.of(replace(whole, value=np.arange(whole.size))), 0
+    ranked = {name: rank(run, pool)[0] for name, run in runs.items()}
+    first = {name: r.grade[r.rank < FIRST_RANKS] for name, r in ranked.items()}
+    is_hole = whole.beside(own, NONE) == NONE
+    shares = {name: float(is_hole[at].sum() / max(len(at), 1)) for name, at in first.items()}
     if used.whose != "model":
-        whole, both = as_people_grade(whole, own, other, runs)
+        whole, both = as_people_grade(whole, own, other, np.concatenate([*first.values()]))
     counts = {used.name: own.size, filling.name: whole.size - own.size}
-    filled = replace(used, others=rest, filling=filling, counts=counts, by_both=both)
+    filled = replace(used, others=rest, filling=filling, counts=counts, by_both=both, filled=shares)
     return JudgedPairs.of(whole, "the qrels" if path is None else str(path)), filled
 
 
 def as_people_grade(
-    whole: PairColumns[int], own: PairColumns[int], other: PairColumns[int], runs: RunsByName
+    whole: PairColumns[int], own: PairColumns[int], other: PairColumns[int], first: Integers
 ) -> tuple[PairColumns[int], int]:
     """Grades of people, and in their holes an assessor's, drawn as people would grade these pairs.
 
     Second, by how many pairs that both graded: of fewer than `ENOUGH_CHECKED` the assessor's stay.
-    They are among the first documents of the runs, as documents that are ranked high are better
-    than others to which an assessor gives the same grade. Of a pair with one of its grades each
-    grade of people is as likely as it is there (Little and Rubin 2019, Statistical Analysis with
-    Missing Data, chapter 4: stochastic imputation). A grade depends on the pair's ids and on these
-    chances alone.
+    They are among the `first` documents of the runs, places in `whole`, as documents that are
+    ranked high are better than others to which an assessor gives the same grade. Of a pair with one
+    of its grades each grade of people is as likely as it is there (Little and Rubin 2019,
+    Statistical Analysis with Missing Data, chapter 4: stochastic imputation). A grade depends on
+    the pair's ids and on these chances alone.
     """
     given, held = (whole.beside(each, NONE) for each in (own, other))
     is_both, holes = (given != NONE) & (held != NONE), np.flatnonzero(given == NONE)
-    if is_both.sum() < ENOUGH_CHECKED or not len(holes):
+    in_both = np.unique(first[is_both[first]])
+    if len(in_both) < ENOUGH_CHECKED or not len(holes):
         return whole, 0
-    # a pool whose grades are places among all pairs
-    pool = JudgedPairs.of(replace(whole.keep(is_both), value=np.flatnonzero(is_both)))
-    ranked = (rank(run, pool)[0] for run in runs.values())
-    in_both = np.unique(np.concatenate([r.grade[r.rank < FIRST_RANKS] for r in ranked]))
-    if len(in_both) < ENOUGH_CHECKED:
-        return whole, 0
-    grades, coded = np.unique(np.stack([given, held]), return_inverse=True)
-    given, held = coded.reshape(2, -1)
-    counts = np.zeros((len(grades), len(grades)))
-    np.add.at(counts, (held[in_both], given[in_both]), 1)
-    # a grade that the assessor gave to no pair of people's is worth what any pair is
-    chances = counts + counts.sum(axis=0) / counts.sum()
-    reached = np.cumsum(chances, axis=1) / chances.sum(axis=1, keepdims=True)
-    # a number from 0 to 1 that the pair's ids decide
-    ids = ("\0".join(whole.pair(row)).encode() for row in holes.tolist())
-    hashes = (hashlib.blake2b(text, digest_size=8).digest() for text in ids)
-    drawn = [int.from_bytes(each, "big") / 2**64 for each in hashes]
-    places = (reached[held[holes], :-1] <= np.array(drawn)[:, None]).sum(axis=1)
-    values = whole.value.copy()
-    values[holes] = grades[places]
+    # what people gave to pairs of each of the assessor's grades; to any, where it gave it to none
+    people, values = np.sort(given[in_both]), whole.value.copy()
+    alike = {g: np.sort(given[in_both[held[in_both] == g]]) for g in np.unique(held[in_both])}
+    for row in holes.tolist():
+        digest = hashlib.blake2b("\0".join(whole.pair(row)).encode(), digest_size=8).digest()
+        of = alike.get(held[row], people)
+        values[row] = of[int.from_bytes(digest, "big") * len(of) >> 64]
     return replace(whole, value=values), len(in_both)
 
 
@@ -326,7 +333,15 @@ class Trust:
             )
 
         doubt = self.of(names, measure, comparison.queries, decided)
-        return replace(comparison, doubt=doubt, unchecked=self.grades.unchecked)
+        reach = math.hypot(*(self.runs[name].scores.lean for name in names))
+        low, high = comparison.low - reach, comparison.high + reach
+        if doubt is None and reach and comparison.by_test in TOLD and low <= 0 <= high:
+            share, name = max((self.grades.filled[name], name) for name in names)
+            because = f"{share:.0%} of the first documents of {name} were holes that are filled"
+            price = f"about {share * FIRST_RANKS:.1f} pairs a query"
+            doubt = Doubt(because, self._judging(names, measure), price)
+        by = self.grades.unchecked
+        return replace(comparison, low=low, high=high, doubt=doubt, unchecked=by)
 
     def against_gate(
         self, names: Sequence[str], measure: str, decided: Callable[[], bool] = lambda: False

@@ -64,13 +64,15 @@ SMALLEST_IN_GEOMETRIC_MEAN = 0.00001
 class Scores:
     """`values` has a row for each measure and a column for each query; `nan` is undefined.
 
-    With a `weighting` queries count by their weights in means.
+    With a `weighting` queries count by their weights in means. `lean` is how far off grades that
+    fill holes may take a mean, of a measure up to 1.
     """
 
     queries: tuple[str, ...]
     measures: tuple[Measure, ...]
     values: Floats
     weighting: Weighting | None = None
+    lean: float = 0.0
 
     def of(self, measure: Measure) -> Floats:
         """The values of one measure, by query."""
@@ -82,7 +84,7 @@ class Scores:
         queries = tuple(query for query, keep in zip(self.queries, mask, strict=True) if keep)
         selected = np.array(mask, bool)
         weighting = None if self.weighting is None else self.weighting.choose(selected)
-        return Scores(queries, self.measures, self.values[:, selected], weighting)
+        return Scores(queries, self.measures, self.values[:, selected], weighting, self.lean)
 
     def means(self) -> dict[str, float]:
         """Each measure summed up over the queries where it is defined: its mean, as a rule."""
