@@ -563,7 +563,7 @@ def _people_in(collection: Collection, options: CompareOptions, *, is_new: bool)
     if whose(path) in OF_MODELS:
         problem = f"{path} holds grades of a model, and people's decide"
         raise Misuse(f"{problem}; name another set", parameter="people")
-    if not is_new:
+    if not is_new and name != HUMAN:
         with about("people", "name"):
             collection.existing_qrels(name)
     return path
