@@ -76,18 +76,20 @@ def command(
     result = AgreementResult(agree_all(opened, options))
     reports = result.assessors
     rulings = held_agreement(reports, gates)
+    first = left_open(rulings) if rulings else []
     for_people, is_overview = FORMS[to.form].for_people, len(reports) > 1 and not details
     if to.form == "json":
         show_json(result.as_json(details=details), to, indent=2)
     elif not for_people:
         show([statistics_of_all(reports, statistics)], to)
     elif is_overview:
-        show([*left_open(rulings), *overview_parts(reports, statistics)], to)
+        show([*first, *overview_parts(reports, statistics)], to)
     else:
         texts = {} if opened.collection is None else texts_of_queries(opened.collection)
         parts = (part for own in reports for part in report_parts(own, texts, details=details))
-        show([*left_open(rulings), *parts, *joint_parts(reports)], to)
+        show([*first, *parts, *joint_parts(reports)], to)
     warn(result.findings)
     if for_people and is_overview:
         note(IN_FULL)
-    check_gates(rulings)
+    if rulings:
+        check_gates(rulings)

@@ -338,7 +338,7 @@ class Report(Result):
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             *self.group_tables(),
             *([scenario_table(self.ranked)] if scenarios else []),
-            gate_table(self.gates),
+            *([gate_table(self.gates)] if self.gates else []),
         ]
         return [table for table in tables if table.rows]
 

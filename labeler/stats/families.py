@@ -36,8 +36,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import drawn_counts
-from labeler.stats.means import TIED, unseen
-from labeler.stats.power import normal_below
+from labeler.stats.means import TIED, normal_below, unseen
 from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT
 
 Family = Literal["pair", "baseline", "best", "may be best", "all pairs", "hsd"]

@@ -27,6 +27,12 @@ from labeler.stats.student import (
 TIED = 1e-9
 """Two scores that differ by no more are equal up to rounding."""
 
+
+def normal_below(z: Floats) -> Floats:
+    """The probability that a normal value lies below each `z`."""
+    return np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in z.tolist()])
+
+
 # What a sample says of a share of all: Wilson's interval, and Clopper and Pearson's bound.
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.stats.intervals import degrees
-from labeler.stats.means import unseen_losses
+from labeler.stats.means import normal_below, unseen_losses
 from labeler.stats.student import SIGNIFICANT, crossed, f_quantile, t_of, t_quantile
 
 # The smallest number for which something holds, as it does for all larger ones.
@@ -34,11 +34,6 @@ def fewest(holds: Callable[[int], bool], at_most: int) -> int | None:
 
     enough = int(crossed(is_fewer, 2.0, 0.0, 1.0))
     return enough if enough <= at_most else None
-
-
-def normal_below(z: Floats) -> Floats:
-    """The probability that a normal value lies below each `z`."""
-    return np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in z.tolist()])
 
 
 # The studentized range without scipy: what the largest difference of alike systems may be.

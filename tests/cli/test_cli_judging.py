@@ -360,7 +360,7 @@ def test_a_dry_run_counts_the_calls_and_there_are_no_more(
         said = capsys.readouterr().out
         assert re.search(r"calls +10, ", said)
         assert re.search(r"cost +unknown", said)
-        assert re.search(r"time +about 0:0[23], with 16 calls at once \(--concurrency\)", said)
+        assert re.search(r"time +about 0:0[23], with 16 calls at once", said)
         assert execute([*command, "--dry-run", "--set", "model.rpm=5"]) == 0
         assert re.search(r"time +about 2:01, by the 5 calls a minute", capsys.readouterr().out)
         assert execute(command) == 0
