@@ -278,7 +278,7 @@ def shift_of_weeks(by_week: Integers, seed: int = 0) -> Drift:
     if not sizes.size:
         return Drift(0)
     usable = by_week[:, 2 * sizes >= np.median(sizes)]
-    least = usable.sum(axis=0).min()
+    least = int(usable.sum(axis=0).min())
     drawn = [rng.multivariate_hypergeometric(of, least) / least for of in usable.T]
     return shift(np.array(drawn))
 
