@@ -424,7 +424,7 @@ class Trust:
     def _by_people(self, because: str) -> Doubt:
         """What people's grades would change."""
         command = command_line("annotate", self.grades.folder or "COLL")
-        return Doubt(because, command, f"{PEOPLE_CHECK} pairs by hand")
+        return Doubt(because, command, f"at most {PEOPLE_CHECK} pairs by hand")
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:
