@@ -386,7 +386,8 @@ class Trust:
         if assessor and kin_behind(Path(of.folder, "qrels", f"{assessor}.qrels"), files):
             assessor = ""  # its grades in the holes would be circular
         by += ["--fill", assessor] if assessor else ["--sheet", "holes.csv"]
-        by += [] if is_of_model or of.name in ("", HUMAN) else ["--qrels", of.name]
+        named_by = "--qrels" if assessor else "--people"
+        by += [] if is_of_model or of.name in ("", HUMAN) else [named_by, of.name]
         return command_line("compare", of.folder or "COLL", *self._words(systems, of.folder), *by)
 
     def _planning(self, name: str, measure: str, queries: int) -> str:

@@ -151,6 +151,7 @@ def test_a_system_of_the_assessor_s_family_is_not_compared_by_its_grades(collect
 
 
 @pytest.mark.parametrize(("queries", "runs"), [(30, 2), (30, 1), (5, 2)])
+@pytest.mark.parametrize("people", ["human", "ann"])
 @pytest.mark.parametrize("in_collection", [True, False])
 def test_the_command_that_a_gate_names_runs(
     collection: Path,
@@ -159,19 +160,20 @@ def test_the_command_that_a_gate_names_runs(
     *,
     queries: int,
     runs: int,
+    people: str,
     in_collection: bool,
 ) -> None:
     monkeypatch.chdir(collection.parent)
     folder = Path(collection.name)
-    (folder / "qrels/llm.qrels").rename(folder / "qrels/human.qrels")
-    write_qrels(folder / "qrels/human.qrels", queries)
+    (folder / "qrels/llm.qrels").rename(folder / f"qrels/{people}.qrels")
+    write_qrels(folder / f"qrels/{people}.qrels", queries)
     ids = [{"_id": query, "text": query} for query in QUERIES]
     (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ids))
     docs = [{"_id": doc, "title": "", "text": doc} for doc in "abx"]
     (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in docs))
     for file in (folder / "runs").iterdir():
         file.write_text(file.read_text().replace(" b ", " x "))
-    paths = [folder / "qrels/human.qrels", *sorted((folder / "runs").iterdir())[::-1][:runs]]
+    paths = [folder / f"qrels/{people}.qrels", *sorted((folder / "runs").iterdir())[::-1][:runs]]
     if not in_collection:
         paths = [path.rename(path.name) for path in paths]
     asked = ["evaluate", *map(str, paths), "-m", "P@1", "--require", "P@1:0.5"]
