@@ -163,7 +163,9 @@ def test_an_assessor_judges_only_what_is_missing_of_these_systems(tmp_path: Path
     assert not after.systems.missing
     assert not (coll / "pool.jsonl").exists()
     assert after.comparison.verdict == "better by llm.compared's grades, unchecked"
-    assert "(at most 200 pairs by hand), as nobody checked the grades of llm.compared" in after.surer
+    assert (
+        "(at most 200 pairs by hand), as nobody checked the grades of llm.compared" in after.surer
+    )
     counts = after.report.grades.counts
     assert counts == {"human": 80, "llm.compared": len(missing)}
     assert both(coll, fill="llm").sentences == after.sentences

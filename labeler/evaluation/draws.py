@@ -197,6 +197,7 @@ class Draws:
         places = enumerate(self.order, start=1)
         drawn = max((n for n, query in places if not self._is_open(query, grades)), default=0)
         ends = self.ends(self.order, grades)
+        since = self.since if self.forecasts else drawn
         goals = np.array([-margin, 0.0, margin]) * len(self.documents) - self.settled
         draw, until = np.random.default_rng(0), list[int]()
         for _ in range(FUTURES):
@@ -205,7 +206,6 @@ class Draws:
             like = draw.choice(shown, size=len(self.order))
             forecast = low + width * np.where(has_forecast, others, expected[like])
             values = np.clip(forecast + width * (by_grades - expected)[like], *ends.T)
-            since = self.since if self.forecasts else drawn
             of = replace(self.drawn_from, forecast=forecast if forecasts else None, since=since)
             until.append(draws_until(of, values, goals))
         further = self.order[: max(int(np.quantile(until, LIKELY)), drawn)]

@@ -387,7 +387,7 @@ class _Deciding:
         with_it, without = (
             self.draws.likely(self.grades(), self.margin, by) for by in (self.forecasts, {})
         )
-        if not self.forecasts or with_it is None or without is None:
+        if with_it is None or without is None:
             return None
         pairs, (_, price) = len(self.to_forecast(self.draws.order)), mean_price(of, fill)
         return PeopleForecast(fill, with_it, without, pairs, price and price * pairs)
