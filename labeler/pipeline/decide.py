@@ -263,9 +263,14 @@ class _Deciding:
 
     def to_forecast(self, queries: Iterable[str]) -> list[Pair]:
         """What the systems return for some queries, and the assessor was never asked about."""
-        asked = {pair for pair, _ in states_of(self.systems.collection.judgements(self.name))}
         pairs = (Pair(q, doc) for q in queries for doc in self.without_forecasts.returned[q])
-        return [p for p in pairs if p not in asked and p.doc_id not in self.forecasts.get(p[0], ())]
+        left = (pair for pair in pairs if pair not in self._asked)
+        return [p for p in left if p.doc_id not in self.forecasts.get(p.query_id, ())]
+
+    @cached_property
+    def _asked(self) -> set[Pair]:
+        """What the assessor was asked for comparisons, as it stands at the first look."""
+        return {pair for pair, _ in states_of(self.systems.collection.judgements(self.name))}
 
     @cached_property
     def draws(self) -> Draws:
